@@ -34,6 +34,9 @@ Images: typing.TypeAlias = NDArray[np.uint8]
 Logits: typing.TypeAlias = NDArray[np.floating[typing.Any]]
 """The outputs of a classifier: float, N x classes, before any softmax."""
 
+Errors: typing.TypeAlias = Mapping[str, Sequence[float]]
+"""Top-1 errors in [0, 1] by corruption name, one for each severity from 1 up."""
+
 
 @dataclass(frozen=True, slots=True)
 class Sample:
@@ -141,7 +144,3 @@ class Model(typing.Protocol):
     def predict(self, images: Images) -> Logits:
         """Map N pictures to N rows of logits."""
         ...
-
-
-Errors: typing.TypeAlias = Mapping[str, Sequence[float]]
-"""Top-1 errors in [0, 1] by corruption name, one for each severity from 1 up."""

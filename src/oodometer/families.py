@@ -1,0 +1,25 @@
+"""The published corruptions by name: which there are, their families, and which of them an mCE counts.
+
+Hendrycks & Dietterich, "Benchmarking Neural Network Robustness to Common Corruptions and Perturbations", ICLR 2019.
+"""
+
+from __future__ import annotations
+
+__all__ = ["EXTRA", "FAMILIES", "IMAGENET_C", "SEVERITIES"]
+
+SEVERITIES = (1, 2, 3, 4, 5)
+"""The published severities, weakest first."""
+
+FAMILIES: dict[str, tuple[str, ...]] = {
+    "noise": ("gaussian_noise", "shot_noise", "impulse_noise"),
+    "blur": ("defocus_blur", "glass_blur", "motion_blur", "zoom_blur"),
+    "weather": ("snow", "frost", "fog", "brightness"),
+    "digital": ("contrast", "elastic_transform", "pixelate", "jpeg_compression"),
+}
+"""The 15 corruptions of ImageNet-C by family, in the published order."""
+
+IMAGENET_C: tuple[str, ...] = tuple(name for family in FAMILIES.values() for name in family)
+"""The 15 corruptions that mCE is a mean over, in the published order."""
+
+EXTRA: tuple[str, ...] = ("speckle_noise", "gaussian_blur", "spatter", "saturate")
+"""The 4 extra corruptions, one for each family; never part of an mCE."""
