@@ -1,0 +1,67 @@
+"""From logits to what the store keeps of them: the best classes, the confidence and the loss, in one label space."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oodometer.types import LabelSpace, Logits
+
+__all__ = ["TOP", "Scores", "score"]
+
+TOP = 5
+"""How many of the best classes are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """What is kept of N rows of logits in one label space.
+
+    ``top`` is int32, N x min(5, classes that take part): positions in the label space's ``classes``, best first; equal
+    logits keep the order of the columns. ``confidence`` is the largest softmax probability and ``nll`` the negative
+    log-likelihood of the label in nats (infinite if the label's column does not take part), both float32 of length N.
+    """
+
+    top: NDArray[np.int32]
+    confidence: NDArray[np.float32]
+    nll: NDArray[np.float32]
+
+
+def score(logits: Logits, labels: NDArray[np.int32], space: LabelSpace) -> Scores:
+    """Score N rows of logits against their labels.
+
+    The logits of classes that take no part are removed before the argmax and the softmax, as ImageNet-R is defined
+    (Hendrycks et al., "The Many Faces of Robustness", ICCV 2021, ``eval.py``).
+
+    Parameters
+    ----------
+    logits
+        Float, N x ``space.width``, finite.
+    labels
+        int32 of length N, positions in ``space.classes``.
+    space
+        The label space.
+
+    Returns
+    -------
+    Scores
+        Computed in float64, so that the softmax does not overflow and sums to one.
+    """
+    columns = np.arange(space.width) if space.columns is None else np.asarray(space.columns)
+    kept = np.asarray(logits, dtype=np.float64)[:, columns]
+    order = np.argsort(-kept, axis=1, kind="stable")[:, : min(TOP, len(columns))]
+    highest = np.take_along_axis(kept, order[:, :1], axis=1)
+    log_total = np.log(np.exp(kept - highest).sum(axis=1))
+    position = np.full(space.width, -1)
+    position[columns] = np.arange(len(columns))
+    at = position[labels]
+    with_label = at >= 0
+    shifted = kept[np.arange(len(kept)), at] - highest[:, 0]
+    nll = np.where(with_label, log_total - shifted, np.inf)
+    return Scores(
+        top=columns[order].astype(np.int32),
+        confidence=np.exp(-log_total).astype(np.float32),
+        nll=nll.astype(np.float32),
+    )

@@ -1,0 +1,470 @@
+"""The format of a run on disk, and the only code that writes or reads it.
+
+A run is a folder::
+
+    RUN/
+      manifest.json                        what was done: Manifest below, as JSON
+      predictions/<benchmark>/<n>.parquet  one block of images, all its conditions; <n> = its place in the seeded order
+      examples.parquet                     a few of the pictures that the model saw, for the report
+      report.html, results.json            derived from the above; rebuilt by ``oodometer report RUN``
+
+Columns of a predictions file, one row for each image, condition and label space:
+
+===========  ============  ===========================================================================================
+image        string        path relative to the root of the data set, with ``/``
+label        int32         position of the true class among the logits' columns
+corruption   string        ``clean`` or the name of a corruption
+severity     int8          0 for clean, else 1..5
+label_space  string        where the prediction was made, such as ``imagenet-1k`` or ``imagenet-r`` (masked)
+prediction   int32         the best class, a position among the logits' columns
+top5         list<int32>   the best five classes, best first
+confidence   float32       softmax probability of the best class, 0..1
+nll          float32       negative log-likelihood of the label, in nats
+===========  ============  ===========================================================================================
+
+The images of a block that could not be read are named in the file's metadata under ``oodometer.skipped`` (JSON).
+A file is written beside its place, flushed to the disk and renamed, so it is there whole or not at all: a killed run
+loses at most the block it was in, and the union of the files of two partial runs of one plan is a run.
+
+Format history: 1 - first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from oodometer.errors import StoreError
+from oodometer.scoring import Scores
+from oodometer.types import Condition, Protocol
+
+__all__ = [
+    "FORMAT",
+    "BenchmarkRecord",
+    "Block",
+    "Example",
+    "Manifest",
+    "ModelRecord",
+    "RunStore",
+    "Skipped",
+    "Table",
+    "write_atomically",
+]
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRecord:
+    """Which model was evaluated, and how its inputs were normalised (``None``: the model takes uint8 as it is)."""
+
+    name: str
+    fingerprint: str
+    normalization: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkRecord:
+    """One data set under one protocol: what makes two partial runs of a benchmark the same plan.
+
+    ``digest`` is of the ids, labels and sizes of all images, wherever the folder lies; ``images`` is how many of them
+    the plan takes, the first of the seeded order; ``unavailable`` maps corruptions that were asked for and could not be
+    run to the reason. ``classes`` and ``class_names`` are the label space's identifiers and words for people.
+    """
+
+    name: str
+    dataset: str
+    digest: str
+    images: int
+    classes: tuple[str, ...]
+    class_names: tuple[str, ...]
+    label_spaces: tuple[str, ...]
+    protocol: Protocol
+    unavailable: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What was done. ``model`` and ``benchmarks`` are the plan; the rest tells how to read and repeat it.
+
+    ``baseline`` is what CE and mCE are divided by unless the reader asks for another: the name of a published baseline,
+    the content of a baseline file, or ``None``. ``environment`` maps package names to versions.
+    """
+
+    format: int
+    model: ModelRecord
+    benchmarks: tuple[BenchmarkRecord, ...]
+    baseline: str | dict[str, Any] | None
+    created: str
+    command: str
+    environment: dict[str, str]
+
+    def benchmark(self, name: str) -> BenchmarkRecord | None:
+        """Return the record of one benchmark, or ``None`` if the run has none of that name."""
+        return next((b for b in self.benchmarks if b.name == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """An image that could not be read and is left out of every condition alike."""
+
+    image: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The predictions of a few images under all conditions of a benchmark.
+
+    ``scores`` has one entry for each condition and label space; ``rows``, where given, picks the images of the block
+    that the entry is about (all of them otherwise).
+    """
+
+    images: tuple[str, ...]
+    labels: NDArray[np.int32]
+    scores: tuple[tuple[Condition, str, Scores, NDArray[np.intp] | None], ...]
+    skipped: tuple[Skipped, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One picture that the model saw: a JPEG for the report, not for measuring."""
+
+    image: str
+    label: int
+    condition: Condition
+    prediction: int
+    confidence: float
+    jpeg: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The predictions of one benchmark in one label space: N images x C conditions.
+
+    ``labels`` is int32 (N,), ``top`` int32 (N, C, 5 or fewer), ``confidence`` and ``nll`` float32 (N, C). The images
+    are sorted by id, whatever the order of evaluation was.
+    """
+
+    images: tuple[str, ...]
+    labels: NDArray[np.int32]
+    conditions: tuple[Condition, ...]
+    top: NDArray[np.int32]
+    confidence: NDArray[np.float32]
+    nll: NDArray[np.float32]
+
+    @property
+    def hits(self) -> NDArray[np.bool_]:
+        """Whether the best class is the label: bool, N x C."""
+        return np.asarray(self.top[:, :, 0] == self.labels[:, None])
+
+
+@contextlib.contextmanager
+def _mapped_errors(doing: str) -> Iterator[None]:
+    """Turn the operating system's and the Parquet reader's errors into ours, naming what was being done."""
+    import pyarrow
+
+    try:
+        yield
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise StoreError(
+                f"The disk is full while {doing}. What was written before is safe: free some space and run the same "
+                "command again to continue."
+            ) from error
+        raise StoreError(f"Failed while {doing}: {error}.") from error
+    except (pyarrow.ArrowException, KeyError) as error:
+        raise StoreError(
+            f"Failed while {doing}: {error}. Delete that file to have its images evaluated again."
+        ) from error
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file so that it is there whole or not at all, even if the process is killed or the disk fills up.
+
+    Raises
+    ------
+    StoreError
+        If it cannot be written; nothing is left behind then.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    with _mapped_errors(f"writing {path}"):
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with temporary.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
+            raise
+
+
+class RunStore:
+    """A run folder: created or opened by path, written block by block, read as tables."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+
+    @property
+    def manifest_path(self) -> Path:
+        """Where the manifest is or will be."""
+        return self.path / "manifest.json"
+
+    def exists(self) -> bool:
+        """Whether a run was begun here."""
+        return self.manifest_path.is_file()
+
+    def read_manifest(self) -> Manifest:
+        """Read the manifest.
+
+        Raises
+        ------
+        StoreError
+            If there is none, or if it is damaged or of a format that this version does not know.
+        """
+        try:
+            raw = self.manifest_path.read_bytes()
+            version = msgspec.json.decode(raw).get("format")
+        except FileNotFoundError as error:
+            raise StoreError(f"{self.path} is not a run: it has no manifest.json.") from error
+        except (OSError, msgspec.DecodeError, AttributeError) as error:
+            raise StoreError(f"{self.manifest_path} cannot be read: {error}.") from error
+        if version != FORMAT:
+            raise StoreError(
+                f"{self.manifest_path} has format {version!r}; this version of Oodometer reads format {FORMAT}. "
+                "Read it with the version named in its environment, or upgrade."
+            )
+        try:
+            return msgspec.json.decode(raw, type=Manifest)
+        except msgspec.ValidationError as error:
+            raise StoreError(f"{self.manifest_path} does not describe a run: {error}.") from error
+
+    def write_manifest(self, manifest: Manifest) -> None:
+        """Write the manifest atomically; also makes the folder."""
+        encoded = msgspec.json.format(msgspec.json.encode(manifest), indent=1)
+        write_atomically(self.manifest_path, encoded)
+
+    def check_same_plan(self, planned: Manifest) -> None:
+        """Refuse to continue a run that was planned otherwise.
+
+        Raises
+        ------
+        StoreError
+            If the folder holds a run of another model, data set or protocol; the message says which differs.
+        """
+        found = self.read_manifest()
+        differences = _differences(_plan(found), _plan(planned))
+        if differences:
+            raise StoreError(
+                f"{self.path} holds another run. "
+                + " ".join(f"{where}: there {there}, now {now}." for where, there, now in differences)
+                + " Choose another output folder, or delete this one."
+            )
+
+    def write_block(self, benchmark: str, place: int, block: Block) -> None:
+        """Write one block of predictions atomically; ``place`` is where it begins in the seeded order."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        skipped = json.dumps([{"image": s.image, "reason": s.reason} for s in block.skipped])
+        table = pa.Table.from_pydict(_columns(block), schema=_schema()).replace_schema_metadata(
+            {"oodometer.format": str(FORMAT), "oodometer.skipped": skipped}
+        )
+        sink = pa.BufferOutputStream()
+        pq.write_table(table, sink, compression="zstd")
+        write_atomically(self._folder(benchmark) / f"{place:08d}.parquet", sink.getvalue().to_pybytes())
+
+    def skipped(self, benchmark: str) -> list[Skipped]:
+        """Return the images that could not be read, sorted by id."""
+        import pyarrow.parquet as pq
+
+        found = []
+        for path in self._files(benchmark):
+            with _mapped_errors(f"reading {path}"):
+                metadata = pq.read_schema(path).metadata or {}
+                found += json.loads(metadata[b"oodometer.skipped"])
+        return sorted((Skipped(s["image"], s["reason"]) for s in found), key=lambda s: s.image)
+
+    def done(self, benchmark: str) -> set[str]:
+        """Return the ids of the images that need no more work: predicted under all conditions, or skipped."""
+        import pyarrow.parquet as pq
+
+        images = {s.image for s in self.skipped(benchmark)}
+        for path in self._files(benchmark):
+            with _mapped_errors(f"reading {path}"):
+                images.update(pq.read_table(path, columns=["image"])["image"].unique().to_pylist())
+        return images
+
+    def table(self, benchmark: str, label_space: str) -> Table:
+        """Read all predictions of one benchmark in one label space.
+
+        Raises
+        ------
+        StoreError
+            If a file is damaged, or if an image has been predicted twice or lacks a condition.
+        """
+        import pyarrow as pa
+        import pyarrow.compute as pc
+        import pyarrow.parquet as pq
+
+        parts = []
+        for path in self._files(benchmark):
+            with _mapped_errors(f"reading {path}"):
+                rows = pq.read_table(path, schema=_schema())
+                parts.append(rows.filter(pc.equal(rows["label_space"], label_space)))
+        return _dense(pa.concat_tables(parts) if parts else _schema().empty_table(), self._folder(benchmark))
+
+    def write_examples(self, examples: Sequence[Example]) -> None:
+        """Write the pictures for the report atomically."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        rows = [
+            {
+                "image": e.image,
+                "label": e.label,
+                "corruption": e.condition.corruption,
+                "severity": e.condition.severity,
+                "prediction": e.prediction,
+                "confidence": e.confidence,
+                "jpeg": e.jpeg,
+            }
+            for e in examples
+        ]
+        sink = pa.BufferOutputStream()
+        pq.write_table(pa.Table.from_pylist(rows), sink)
+        write_atomically(self.path / "examples.parquet", sink.getvalue().to_pybytes())
+
+    def examples(self) -> list[Example]:
+        """Read the pictures for the report; none if none were kept."""
+        import pyarrow.parquet as pq
+
+        path = self.path / "examples.parquet"
+        if not path.is_file():
+            return []
+        with _mapped_errors(f"reading {path}"):
+            return [
+                Example(
+                    image=row["image"],
+                    label=row["label"],
+                    condition=Condition(row["corruption"], row["severity"]),
+                    prediction=row["prediction"],
+                    confidence=row["confidence"],
+                    jpeg=row["jpeg"],
+                )
+                for row in pq.read_table(path).to_pylist()
+            ]
+
+    def _folder(self, benchmark: str) -> Path:
+        return self.path / "predictions" / benchmark
+
+    def _files(self, benchmark: str) -> list[Path]:
+        return sorted(p for p in self._folder(benchmark).glob("*.parquet") if not p.name.startswith("."))
+
+
+def _schema() -> Any:  # noqa: ANN401 - pyarrow publishes no types
+    import pyarrow as pa
+
+    return pa.schema(
+        [
+            ("image", pa.string()),
+            ("label", pa.int32()),
+            ("corruption", pa.string()),
+            ("severity", pa.int8()),
+            ("label_space", pa.string()),
+            ("prediction", pa.int32()),
+            ("top5", pa.list_(pa.int32())),
+            ("confidence", pa.float32()),
+            ("nll", pa.float32()),
+        ]
+    )
+
+
+def _columns(block: Block) -> dict[str, Any]:
+    """Lay out a block as the columns of the file, condition by condition."""
+    columns: dict[str, list[Any]] = {name: [] for name in _schema().names}
+    everything = np.arange(len(block.images))
+    for condition, space, scores, rows in block.scores:
+        taken = everything if rows is None else rows
+        columns["image"] += [block.images[i] for i in taken]
+        columns["label"] += block.labels[taken].tolist()
+        columns["corruption"] += [condition.corruption] * len(taken)
+        columns["severity"] += [condition.severity] * len(taken)
+        columns["label_space"] += [space] * len(taken)
+        columns["prediction"] += scores.top[:, 0].tolist()
+        columns["top5"] += scores.top.tolist()
+        columns["confidence"] += scores.confidence.tolist()
+        columns["nll"] += scores.nll.tolist()
+    return columns
+
+
+def _dense(rows: Any, where: Path) -> Table:  # noqa: ANN401 - pyarrow publishes no types
+    """Arrange rows by image and condition, refusing gaps and repetitions."""
+    names, at_image = _codes(rows["image"])
+    corruptions, at_corruption = _codes(rows["corruption"])
+    keys = at_corruption * 256 + rows["severity"].to_numpy()
+    found, first, at_found = np.unique(keys, return_index=True, return_inverse=True)
+    in_order = np.argsort(first)
+    at_condition = np.argsort(in_order)[at_found]
+    conditions = tuple(Condition(corruptions[key // 256], int(key % 256)) for key in found[in_order])
+    shape = (len(names), len(conditions))
+    count = np.zeros(shape, dtype=np.intp)
+    np.add.at(count, (at_image, at_condition), 1)
+    if (count != 1).any():
+        image, condition = np.argwhere(count != 1)[0]
+        raise StoreError(
+            f"{where}: image {names[image]!r} has {count[image, condition]} predictions under "
+            f"{conditions[condition]} where there must be one. The folder mixes runs, or a file was changed."
+        )
+    width = len(rows["top5"][0]) if len(rows) else 0
+    top = np.zeros((*shape, width), dtype=np.int32)
+    labels = np.zeros(len(names), dtype=np.int32)
+    confidence, nll = np.zeros(shape, dtype=np.float32), np.zeros(shape, dtype=np.float32)
+    labels[at_image] = rows["label"].to_numpy()
+    top[at_image, at_condition] = rows["top5"].combine_chunks().flatten().to_numpy().reshape(-1, width) if width else 0
+    confidence[at_image, at_condition] = rows["confidence"].to_numpy()
+    nll[at_image, at_condition] = rows["nll"].to_numpy()
+    return Table(tuple(names), labels, conditions, top, confidence, nll)
+
+
+def _codes(column: Any) -> tuple[list[str], NDArray[np.intp]]:  # noqa: ANN401 - pyarrow publishes no types
+    """Return the sorted distinct strings of a column and, for each row, the position of its string among them."""
+    encoded = column.combine_chunks().dictionary_encode()
+    values = encoded.dictionary.to_pylist()
+    order = sorted(range(len(values)), key=values.__getitem__)
+    rank = np.empty(len(values), dtype=np.intp)
+    rank[order] = np.arange(len(values))
+    return [values[i] for i in order], rank[encoded.indices.to_numpy()]
+
+
+def _plan(manifest: Manifest) -> dict[str, Any]:
+    """Return what two partial runs must share, as plain JSON values."""
+    plan: dict[str, Any] = msgspec.to_builtins({"model": manifest.model, "benchmarks": manifest.benchmarks})
+    plan["benchmarks"] = {b.pop("name"): b for b in plan["benchmarks"]}
+    return plan
+
+
+def _differences(there: object, now: object, where: str = "") -> list[tuple[str, str, str]]:
+    """List the leaves in which two plans differ, with their dotted names and short forms of both values."""
+    if isinstance(there, dict) and isinstance(now, dict):
+        keys = dict.fromkeys([*there, *now])
+        return [d for k in keys for d in _differences(there.get(k), now.get(k), f"{where}.{k}" if where else str(k))]
+    return [] if there == now else [(where, _short(there), _short(now))]
+
+
+def _short(value: object) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
