@@ -429,12 +429,12 @@ def _dense(rows: Any, where: Path) -> Table:  # noqa: ANN401 - pyarrow publishes
             f"{where}: image {names[image]!r} has {count[image, condition]} predictions under "
             f"{conditions[condition]} where there must be one. The folder mixes runs, or a file was changed."
         )
-    width = len(rows["top5"][0]) if len(rows) else 0
+    width = len(rows["top5"][0]) if len(rows) else 1
     top = np.zeros((*shape, width), dtype=np.int32)
     labels = np.zeros(len(names), dtype=np.int32)
     confidence, nll = np.zeros(shape, dtype=np.float32), np.zeros(shape, dtype=np.float32)
     labels[at_image] = rows["label"].to_numpy()
-    top[at_image, at_condition] = rows["top5"].combine_chunks().flatten().to_numpy().reshape(-1, width) if width else 0
+    top[at_image, at_condition] = rows["top5"].combine_chunks().flatten().to_numpy().reshape(-1, width)
     confidence[at_image, at_condition] = rows["confidence"].to_numpy()
     nll[at_image, at_condition] = rows["nll"].to_numpy()
     return Table(tuple(names), labels, conditions, top, confidence, nll)
