@@ -1,1 +1,17 @@
-"""datasets"""
+"""Labelled images: readers, label spaces, and the data of the demo."""
+
+from oodometer.datasets.demo import demo_photographs, demo_renditions
+from oodometer.datasets.fingerprint import digest
+from oodometer.datasets.folder import ImageFolder, open_folder
+from oodometer.datasets.label_spaces import custom, imagenet1k, imagenet_r
+
+__all__ = [
+    "ImageFolder",
+    "custom",
+    "demo_photographs",
+    "demo_renditions",
+    "digest",
+    "imagenet1k",
+    "imagenet_r",
+    "open_folder",
+]

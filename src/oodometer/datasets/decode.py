@@ -1,0 +1,93 @@
+"""One image file to one RGB picture: read whole, by content, or refused by name.
+
+The rules of conversion, the same for every copy of an image:
+
+- The content decides the format, not the extension; of several frames the first counts.
+- EXIF orientation is ignored, as the usual ImageNet loaders do, so the pixels are those that are stored.
+- Gray and palette pictures become RGB; alpha is dropped, not blended, so colour under transparent pixels shows.
+- CMYK goes through ``RGB = (255 - ink) * (255 - black)`` without a colour profile; see ``_without_false_inversion``.
+- 16-bit gray keeps its high byte (Pillow alone would clip at 255 and give white); 16-bit colour likewise.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import PIL.Image
+import PIL.ImageChops
+import PIL.ImageFile
+
+from oodometer.errors import DatasetError, ImageError
+
+__all__ = ["EXTENSIONS", "decode"]
+
+EXTENSIONS = frozenset({".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm"})
+"""The extensions, in lower case, of the files that count as images."""
+
+# Named, because Pillow would also hand a file to formats that run other programs (EPS starts Ghostscript).
+_FORMATS = ("JPEG", "PNG", "BMP", "GIF", "WEBP", "TIFF", "PPM")
+
+
+def decode(path: Path) -> PIL.Image.Image:
+    """Decode one image file at full size, as RGB. Safe to call from several threads.
+
+    Parameters
+    ----------
+    path
+        The file; the content decides its format.
+
+    Returns
+    -------
+    PIL.Image.Image
+        Mode RGB, independent of the file.
+
+    Raises
+    ------
+    ImageError
+        If the file is missing, unreadable, empty, truncated, too large for Pillow's guard against decompression bombs,
+        or not an image; the message names it.
+    DatasetError
+        If ``PIL.ImageFile.LOAD_TRUNCATED_IMAGES`` is on: Pillow would then fill missing halves with gray and not say
+        so, and the switch cannot be overruled for one file without changing it for all threads.
+    """
+    if PIL.ImageFile.LOAD_TRUNCATED_IMAGES:
+        raise DatasetError(
+            "PIL.ImageFile.LOAD_TRUNCATED_IMAGES is on, so damaged images would pass as whole ones with gray parts: "
+            "set it to False before reading a data set (some libraries set it when they are imported)."
+        )
+    try:
+        with PIL.Image.open(path, formats=_FORMATS) as image:
+            image.load()
+            return _rgb(image)
+    except Exception as error:  # damaged files make Pillow's readers raise nearly any type, by design of none
+        raise ImageError(f"Cannot read the image {path}: {_reason(path, error)}.") from error
+
+
+def _rgb(image: PIL.Image.Image) -> PIL.Image.Image:
+    if image.mode == "CMYK" and image.format in {"JPEG", "MPO"}:
+        image = _without_false_inversion(image)
+    elif image.mode.startswith("I;16") or (image.mode == "I" and image.format in {"PNG", "PPM"}):
+        image = PIL.Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
+    elif image.mode in {"I", "F"}:
+        raise ValueError(f"pixels of mode {image.mode} (32 bits) have no defined white; save them with 8 or 16 bits")
+    image.info.pop("transparency", None)  # alpha is dropped anyway, and Pillow would warn about palettes with it
+    return image.convert("RGB")
+
+
+def _without_false_inversion(image: PIL.Image.Image) -> PIL.Image.Image:
+    """Undo Pillow's inversion where it is wrong: four-channel JPEGs without the Adobe marker store ink as ink.
+
+    Photoshop stores CMYK inverted and says so in an APP14 marker; Pillow inverts always. ITU-T T.872 takes 0 as no ink
+    where that marker is absent.
+    """
+    return image if "adobe" in image.info else PIL.ImageChops.invert(image)
+
+
+def _reason(path: Path, error: Exception) -> str:
+    if isinstance(error, PIL.UnidentifiedImageError):
+        empty = path.stat().st_size == 0
+        return "the file is empty" if empty else "the content is not an image of a known format"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error).rstrip(".") or type(error).__name__

@@ -1,0 +1,141 @@
+"""Image folders: which files there are, and which class each one has. Their pictures are decoded one by one, later."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import PIL.Image
+
+from oodometer.datasets import layout
+from oodometer.datasets.decode import EXTENSIONS, decode
+from oodometer.datasets.label_spaces import imagenet1k
+from oodometer.datasets.labels_file import described, read_labels, resolve
+from oodometer.errors import ArgumentError, DatasetError
+from oodometer.types import LabelSpace, Sample
+
+__all__ = ["ImageFolder", "open_folder"]
+
+
+@dataclass
+class ImageFolder:
+    """Images in a folder, as a ``Dataset``; use ``open_folder`` to find them and their labels.
+
+    ``samples`` are sorted by id. ``notes`` are sentences for a log about what is allowed but may surprise.
+    """
+
+    root: Path
+    name: str
+    label_space: LabelSpace
+    samples: Sequence[Sample]
+    notes: tuple[str, ...] = ()
+
+    def read(self, sample: Sample) -> PIL.Image.Image:
+        """Decode one image at full size, as RGB, by the rules in ``oodometer.datasets.decode``; thread-safe.
+
+        Raises
+        ------
+        ImageError
+            If the file cannot be read whole; the message names it.
+        DatasetError
+            If Pillow is set to accept truncated images, which would go unseen.
+        """
+        return decode(self.root / sample.id)
+
+
+def open_folder(
+    root: str | Path,
+    *,
+    labels: str | Path | Mapping[str, int | str] | None = None,
+    classes: int | None = None,
+    label_space: LabelSpace | None = None,
+    name: str | None = None,
+) -> ImageFolder:
+    """Find the images below a folder and the class of each one; no image is opened.
+
+    Parameters
+    ----------
+    root
+        The folder. Without ``labels`` it holds one sub-folder per class, named by its identifier in ``label_space``
+        (for ImageNet the wnid). Images may lie deeper within a class. Hidden files and folders, ``__MACOSX`` and
+        whatever has no image extension are ignored.
+    labels
+        The class of each folder or file: a mapping, a CSV file with the header ``name,label`` or a JSON object. Names
+        are paths relative to ``root`` (for a single sub-folder, relative to that as well); the most specific one
+        counts. Labels are identifiers of ``label_space``, or indices from 0 up; a number is always an index.
+    classes
+        How many classes the model has, if the indices in ``labels`` cover only some of them.
+    label_space
+        The classes of the model; ImageNet-1k by default, or with indices in ``labels`` as many classes as they name.
+    name
+        What to call the data set; the name of the folder by default.
+
+    Returns
+    -------
+    ImageFolder
+        With at least one sample; ids are paths relative to ``root`` with ``/``, labels index ``label_space.classes``.
+
+    Raises
+    ------
+    DatasetError
+        If the folder or the labels do not describe a usable data set; the message says where and what to do.
+    ArgumentError
+        If ``classes`` is not a positive number, or is given without a use for it.
+    """
+    folder = Path(root)
+    if classes is not None and (labels is None or label_space is not None or classes < 1):
+        raise ArgumentError(
+            f"classes={classes} must be at least 1, and goes only with indices in `labels`, without a `label_space`."
+        )
+    found = sorted(_images(folder))
+    if not found:
+        raise DatasetError(f"There are no images in {folder}. Extensions that count: {', '.join(sorted(EXTENSIONS))}.")
+    folders = sorted(entry.name for entry in _visible(folder) if entry.is_dir())
+    ids = [id_ for id_, _ in found]
+    if labels is None:
+        space = label_space or imagenet1k()
+        indices = layout.by_class_folder(folder, folders, ids, space)
+    else:
+        where = described(labels)
+        space, known = resolve(read_labels(labels), where, label_space, classes)
+        indices = layout.by_labels(folder, ids, where, known)
+    samples = tuple(Sample(id_, label, size) for (id_, size), label in zip(found, indices, strict=True))
+    title = name or folder.resolve().name
+    return ImageFolder(folder, title, space, samples, _notes(folders, ids))
+
+
+def _images(root: Path, prefix: str = "", above: frozenset[str] = frozenset()) -> Iterator[tuple[str, int]]:
+    """Yield (id, bytes) of every image below a folder; links are followed, but never back into a folder above."""
+    place = os.path.realpath(root)
+    if place in above:
+        raise DatasetError(f"The folder {root} links back to a folder that holds it; remove the link.")
+    for entry in _visible(root):
+        id_ = prefix + entry.name
+        if entry.is_dir():
+            yield from _images(root / entry.name, id_ + "/", above | {place})
+        elif Path(entry.name).suffix.lower() in EXTENSIONS:
+            yield id_, _size(entry)
+
+
+def _visible(root: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(root) as entries:
+            return [entry for entry in entries if not entry.name.startswith(".") and entry.name != "__MACOSX"]
+    except OSError as error:
+        raise DatasetError(f"Cannot read the folder {root}: {error.strerror or error}.") from error
+
+
+def _size(entry: os.DirEntry[str]) -> int:
+    try:
+        return entry.stat().st_size
+    except OSError:  # a link to nowhere still stands for an image: reading it will name it, instead of losing it here
+        return 0
+
+
+def _notes(folders: list[str], ids: list[str]) -> tuple[str, ...]:
+    counts = Counter(id_.split("/")[0] for id_ in ids)
+    empty = [folder for folder in folders if not counts[folder]]
+    return (f"{len(empty)} folder(s) hold no images: {layout.some(empty)}.",) if empty else ()

@@ -1,0 +1,85 @@
+"""The label spaces: ImageNet-1k, the 200 classes of ImageNet-R among them, and the user's own classes."""
+
+from __future__ import annotations
+
+import csv
+import functools
+from collections import Counter
+from collections.abc import Sequence
+from importlib import resources
+
+from oodometer.errors import ArgumentError
+from oodometer.types import LabelSpace
+
+__all__ = ["custom", "imagenet1k", "imagenet_r"]
+
+
+@functools.cache
+def imagenet1k() -> LabelSpace:
+    """Return the 1000 classes of ImageNet-1k, by wnid in sorted order.
+
+    Returns
+    -------
+    LabelSpace
+        Named ``imagenet-1k``. ``names`` are unique: the first lemma of WordNet, and where two classes share it (crane,
+        maillot, cardigan) the second lemma or the wnid as well.
+    """
+    rows = _rows("imagenet1k.csv")
+    lemmas = [[lemma.strip() for lemma in row["names"].split(",")] for row in rows]
+    shared = Counter(first.casefold() for first, *_ in lemmas)
+    wnids = tuple(row["wnid"] for row in rows)
+    names = tuple(
+        words[0] if shared[words[0].casefold()] == 1 else _told_apart(words, wnid)
+        for words, wnid in zip(lemmas, wnids, strict=True)
+    )
+    return LabelSpace("imagenet-1k", wnids, names)
+
+
+@functools.cache
+def imagenet_r() -> LabelSpace:
+    """Return the 200 classes of ImageNet-R as a mask over ImageNet-1k.
+
+    Returns
+    -------
+    LabelSpace
+        Named ``imagenet-r``: the 1000 classes, with ``columns`` the 200 that take part, in ascending order, as in
+        ``eval.py`` of hendrycks/imagenet-r.
+    """
+    whole = imagenet1k()
+    members = {row["wnid"] for row in _rows("imagenet_r.csv")}
+    columns = tuple(index for index, wnid in enumerate(whole.classes) if wnid in members)
+    return LabelSpace("imagenet-r", whole.classes, whole.names, columns)
+
+
+def custom(names: Sequence[str]) -> LabelSpace:
+    """Return a label space of the user's own classes.
+
+    Parameters
+    ----------
+    names
+        The classes in the order of the model's outputs; they are identifiers and words for people in one.
+
+    Returns
+    -------
+    LabelSpace
+        Named after the number of classes, such as ``custom-10``.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no name, or one occurs twice.
+    """
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if not names or twice:
+        found = f"{twice[0]!r} occurs more than once" if twice else "none was given"
+        raise ArgumentError(f"A label space needs distinct class names: {found}.")
+    return LabelSpace(f"custom-{len(names)}", tuple(names), tuple(names))
+
+
+def _told_apart(lemmas: list[str], wnid: str) -> str:
+    return ", ".join(lemmas[:2]) if len(lemmas) > 1 else f"{lemmas[0]} ({wnid})"
+
+
+def _rows(file: str) -> list[dict[str, str]]:
+    text = resources.files("oodometer.datasets").joinpath("labels", file).read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))
