@@ -1,3 +1,72 @@
-"""Measure how far an image classifier's accuracy travels off its training distribution."""
+"""Measure how far an image classifier's accuracy travels off its training distribution.
+
+>>> import oodometer
+>>> foggy = oodometer.corrupt(image, "fog", severity=3)  # doctest: +SKIP
+>>> run = oodometer.evaluate(model, "path/to/val")  # doctest: +SKIP
+>>> run.mce()  # doctest: +SKIP
+
+Names are imported when first used, so that ``import oodometer`` is quick and pulls in no framework.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from oodometer import corruptions, datasets, errors, metrics, models
+    from oodometer.corruptions import corrupt, list_corruptions
+    from oodometer.datasets import open_folder
+    from oodometer.errors import OodometerError
+    from oodometer.evaluate import evaluate
+    from oodometer.metrics import Estimate
+    from oodometer.models import FakeModel, Normalization
+    from oodometer.run import Run
+    from oodometer.textures import fetch_frost
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "Estimate": "metrics",
+    "FakeModel": "models",
+    "Normalization": "models",
+    "OodometerError": "errors",
+    "Run": "run",
+    "corrupt": "corruptions",
+    "evaluate": "evaluate",
+    "fetch_frost": "textures",
+    "list_corruptions": "corruptions",
+    "open_folder": "datasets",
+}
+
+__all__ = [
+    "Estimate",
+    "FakeModel",
+    "Normalization",
+    "OodometerError",
+    "Run",
+    "corrupt",
+    "corruptions",
+    "datasets",
+    "errors",
+    "evaluate",
+    "fetch_frost",
+    "list_corruptions",
+    "metrics",
+    "models",
+    "open_folder",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module 'oodometer' has no attribute {name!r}")
+    home = importlib.import_module(f"oodometer.{_HOMES.get(name, name)}")
+    value = getattr(home, name) if name in _HOMES else home
+    # Importing the module `evaluate` binds that name in this package; the function of the same name must win.
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,253 @@
+"""Evaluate a classifier: settle the plan, drive the road, keep the predictions, return the run."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import os
+import platform
+import shlex
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+
+import filelock
+import msgspec
+
+from oodometer import plan
+from oodometer.datasets import imagenet_r as imagenet_r_classes
+from oodometer.datasets import open_folder
+from oodometer.errors import DatasetError, StoreError
+from oodometer.metrics import BASELINES, Baseline, BaselineSpec, load_baseline
+from oodometer.models import Normalization, load_model, parse_normalization
+from oodometer.plan import Benchmark
+from oodometer.progress import Observer, ProgressBar, Silent
+from oodometer.road import Execution, Stage, drive
+from oodometer.run import Run
+from oodometer.running import RunningResult
+from oodometer.store import FORMAT, Manifest, ModelRecord, RunStore
+from oodometer.types import Dataset, Model
+
+__all__ = ["evaluate", "evaluate_benchmarks"]
+
+
+def evaluate(
+    model: object,
+    data: str | os.PathLike[str] | Dataset,
+    out: str | os.PathLike[str] | None = None,
+    *,
+    imagenet_r: str | os.PathLike[str] | None = None,
+    labels: str | os.PathLike[str] | None = None,
+    classes: int | None = None,
+    corruptions: str | Sequence[str] = "imagenet-c",
+    preprocess: str = "imagenet224",
+    encoding: str = "memory",
+    edition: str = "imagenet224",
+    method: str = "fast",
+    baseline: BaselineSpec = "auto",
+    normalization: str | Normalization | None = None,
+    seed: int = 0,
+    limit: int | None = None,
+    batch_size: int = 16,
+    workers: int | None = None,
+    progress: bool = True,
+) -> Run:
+    """Evaluate a classifier on clean images, on their corruptions and, if given, on renditions.
+
+    A run that was stopped, by whatever, is continued when the same call is made again; the result is the same to the
+    last digit.
+
+    Parameters
+    ----------
+    model
+        A name or specification (``oodometer list``), a ``torch.nn.Module``, or any object with
+        ``predict(images) -> logits``: uint8, N x height x width x 3, RGB, to float, N x classes.
+    data
+        The clean images: a folder of class folders named by wnid, any folder with ``labels``, or a ``Dataset``.
+    out
+        The run's folder. Without it the run lives as long as the returned object.
+    imagenet_r
+        The folder of ImageNet-R, or of other renditions in its layout.
+    labels, classes
+        The file that says which class a folder or file has, and how many classes the model has; see
+        ``oodometer.datasets.open_folder``.
+    corruptions
+        ``"imagenet-c"`` (the 15), ``"extra"`` (the other 4), ``"all"``, a family, or names.
+    preprocess
+        ``"imagenet224"`` (shorter side to 256, central crop of 224) or ``"none"`` (the files have their final size).
+    encoding
+        ``"memory"``, or ``"jpeg85"``: corrupted images pass through JPEG of quality 85 as in the published files.
+    edition
+        Which published table of strengths; ``"imagenet224"`` is ImageNet-C.
+    method
+        ``"fast"`` or ``"reference"``; see ``oodometer.corrupt``.
+    baseline
+        What CE and mCE are divided by: the name of a published baseline, a JSON file, or ``None``. ``"auto"`` is
+        ``"alexnet"`` for the 1000 classes of ImageNet and ``None`` for others.
+    normalization
+        Mean and std of a PyTorch model's inputs: ``"imagenet"`` (the default), ``"none"``, or ``"MEAN/STD"``.
+    seed
+        Of the corruptions and of the order of the images.
+    limit
+        Take only so many images, the first of the seeded order.
+    batch_size, workers
+        How the work is cut up: images in a batch, and threads (default: one per available core). No result depends on
+        them, but for the float noise of the model itself.
+    progress
+        Whether to show a progress bar on stderr.
+
+    Returns
+    -------
+    Run
+        The predictions, with ``table()``, ``mce()`` and ``report()``.
+
+    Raises
+    ------
+    OodometerError
+        For everything that a user can mend: ``ArgumentError``, ``DatasetError``, ``ModelError``, ``MissingDataError``,
+        ``MetricError`` and ``StoreError`` (see ``oodometer.errors``). Nothing is left half-written.
+    """
+    if isinstance(data, (str, os.PathLike)):
+        data = open_folder(os.fspath(data), labels=labels and os.fspath(labels), classes=classes)
+    protocol = plan.make_protocol(
+        corruptions=corruptions, preprocess=preprocess, encoding=encoding, edition=edition, method=method, seed=seed
+    )
+    benchmarks = [plan.corrupted(data, protocol, limit=limit, masked=imagenet_r is not None)]
+    if imagenet_r is not None:
+        folder = open_folder(os.fspath(imagenet_r), label_space=imagenet_r_classes())
+        benchmarks.append(plan.renditions(folder, protocol))
+    if isinstance(normalization, str):
+        normalization = parse_normalization(normalization)
+    return evaluate_benchmarks(
+        model,
+        benchmarks,
+        out,
+        baseline=baseline,
+        normalization=normalization,
+        execution=Execution.of(batch_size, workers),
+        progress=progress,
+    )
+
+
+def evaluate_benchmarks(
+    model: object,
+    benchmarks: Sequence[Benchmark],
+    out: str | os.PathLike[str] | None,
+    *,
+    baseline: BaselineSpec,
+    execution: Execution,
+    normalization: Normalization | None = None,
+    progress: bool = True,
+) -> Run:
+    """Evaluate a classifier on benchmarks that are already planned; see ``evaluate``."""
+    space = benchmarks[0].dataset.label_space.name
+    if baseline == "auto":
+        baseline = "alexnet" if space == "imagenet-1k" else None
+    divisor = load_baseline(baseline, space)
+    loaded = load_model(model, normalization)
+    temporary = tempfile.TemporaryDirectory(prefix="oodometer-") if out is None else None
+    store = RunStore(temporary.name if temporary else os.fspath(out))  # type: ignore[arg-type]  # one of them is there
+    manifest = _manifest(loaded, benchmarks, divisor)
+    with _exclusive(store.path), ProgressBar() if progress else contextlib.nullcontext(Silent()) as observer:
+        if store.exists():
+            store.check_same_plan(manifest)
+        for benchmark in benchmarks:
+            _fill(store, manifest, loaded, benchmark, divisor, execution, observer)
+    return Run(store.path, temporary)
+
+
+def _fill(
+    store: RunStore,
+    manifest: Manifest,
+    model: Model,
+    benchmark: Benchmark,
+    baseline: Baseline | None,
+    execution: Execution,
+    observer: Observer,
+) -> None:
+    """Evaluate what the store lacks of one benchmark; a folder is made only when there is a result to keep."""
+    space, cells = benchmark.dataset.label_space.name, len(benchmark.conditions)
+    done = store.done(benchmark.name)
+    observer.begin(benchmark.name, len(benchmark.order) * cells, len(done) * cells)
+    running = RunningResult(space, baseline, store.table(benchmark.name, space))
+    held: list[Stage] = []
+    for stage in drive(model, benchmark, done, execution, observer.advance):
+        held.append(stage)
+        observer.advance(len(stage.block.skipped) * cells)
+        if not stage.block.images and not store.exists():
+            continue
+        if not store.exists():
+            store.write_manifest(manifest)
+        for ready in held:
+            if ready.examples:
+                store.write_examples(ready.examples)
+            store.write_block(benchmark.name, ready.place, ready.block)
+            running.add(ready.block)
+        held.clear()
+        observer.note(str(running))
+    if held:
+        unreadable = [skipped for stage in held for skipped in stage.block.skipped]
+        raise DatasetError(f"None of the {len(unreadable)} images can be read: {unreadable[0].reason}")
+
+
+def _manifest(model: Model, benchmarks: Sequence[Benchmark], baseline: Baseline | None) -> Manifest:
+    published = baseline is not None and BASELINES.get(baseline.name) == baseline
+    return Manifest(
+        format=FORMAT,
+        model=_describe(model),
+        benchmarks=tuple(b.record() for b in benchmarks),
+        baseline=baseline.name if baseline and published else baseline and msgspec.to_builtins(baseline),
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        command=shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+        environment=_environment(),
+    )
+
+
+def _describe(model: Model) -> ModelRecord:
+    """Say what a run records of a model.
+
+    An object without a ``fingerprint`` is known by its name alone; give it one if two of its kind must not be taken for
+    each other when a run is continued.
+    """
+    kind = type(model)
+    name = str(getattr(model, "name", f"{kind.__module__}.{kind.__qualname__}"))
+    normalization = getattr(model, "normalization", None)
+    return ModelRecord(
+        name=name,
+        fingerprint=str(getattr(model, "fingerprint", name)),
+        normalization=asdict(normalization) if isinstance(normalization, Normalization) else None,
+    )
+
+
+def _environment() -> dict[str, str]:
+    """Return the versions of what pixels and predictions can depend on."""
+    versions = {"python": platform.python_version(), "platform": platform.platform()}
+    for package in ("oodometer", "numpy", "scipy", "opencv-python-headless", "pillow", "numba", "torch"):
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            versions[package] = importlib.metadata.version(package)
+    return versions
+
+
+@contextlib.contextmanager
+def _exclusive(folder: Path) -> Iterator[None]:
+    """Keep other processes out of a run's folder; the lock goes with the process, however that ends."""
+    made = not folder.exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = filelock.FileLock(folder / ".lock", timeout=0)
+        lock.acquire()
+    except filelock.Timeout as error:
+        raise StoreError(f"Another process is evaluating into {folder}. Wait for it, or choose another folder.") from error
+    except OSError as error:
+        raise StoreError(f"Cannot write to the output folder {folder}: {error.strerror}.") from error
+    try:
+        yield
+    finally:
+        lock.release()
+        if made and not RunStore(folder).exists():
+            (folder / ".lock").unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                folder.rmdir()

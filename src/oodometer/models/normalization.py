@@ -1,0 +1,61 @@
+"""The numbers that turn 8-bit pictures into a network's inputs: ``(pixel / 255 - mean) / std`` per channel."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from oodometer.errors import ArgumentError
+
+__all__ = ["IMAGENET", "NONE", "Normalization", "parse_normalization"]
+
+
+@dataclass(frozen=True, slots=True)
+class Normalization:
+    """Per-channel (R, G, B) mean and standard deviation, on the scale 0..1."""
+
+    mean: tuple[float, float, float]
+    std: tuple[float, float, float]
+
+    def __post_init__(self) -> None:
+        values = (*self.mean, *self.std)
+        if len(self.mean) != 3 or len(self.std) != 3 or not all(map(math.isfinite, values)) or min(self.std) <= 0:
+            raise ArgumentError(
+                f"A normalization has three finite means and three positive standard deviations on the scale 0..1, "
+                f"not mean {self.mean} and std {self.std}."
+            )
+        if max(map(abs, values)) > 10:
+            raise ArgumentError(
+                f"The normalization mean {self.mean}, std {self.std} looks like the scale 0..255; divide it by 255."
+            )
+
+
+IMAGENET = Normalization((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+"""What most ImageNet classifiers were trained with."""
+
+NONE = Normalization((0.0, 0.0, 0.0), (1.0, 1.0, 1.0))
+"""Only the division by 255; for models that normalise by themselves."""
+
+
+def parse_normalization(text: str) -> Normalization:
+    """Read a normalization as a user writes it: ``imagenet``, ``none`` or ``MEAN/STD``.
+
+    ``MEAN`` and ``STD`` are one number or three with commas, such as ``0.5/0.5`` or ``0.48,0.46,0.41/0.27,0.26,0.28``.
+
+    Raises
+    ------
+    ArgumentError
+        If it is none of these.
+    """
+    named = {"imagenet": IMAGENET, "none": NONE}
+    if text in named:
+        return named[text]
+    try:
+        mean, std = ([float(v) for v in part.split(",")] for part in text.split("/"))
+    except ValueError:
+        raise ArgumentError(
+            f"Unknown normalization {text!r}: expected imagenet, none or MEAN/STD, such as 0.5/0.5 or "
+            "0.48,0.46,0.41/0.27,0.26,0.28."
+        ) from None
+    mean, std = (part * 3 if len(part) == 1 else part for part in (mean, std))
+    return Normalization(tuple(mean), tuple(std))  # type: ignore[arg-type]  # the length is checked there

@@ -1,0 +1,180 @@
+"""What is to be run: a data set under conditions, in label spaces, by a protocol - settled before any work begins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, get_args
+
+import numpy as np
+
+from oodometer import corruptions as corruption_kernels
+from oodometer import textures
+from oodometer.datasets import digest, imagenet1k, imagenet_r
+from oodometer.errors import ArgumentError, DatasetError, unknown_name
+from oodometer.families import SEVERITIES
+from oodometer.preprocess import PREPROCESS
+from oodometer.seeding import order_stream
+from oodometer.store import BenchmarkRecord
+from oodometer.types import CLEAN, Condition, Dataset, LabelSpace, Protocol, Sample
+
+__all__ = ["Benchmark", "corrupted", "make_protocol", "renditions", "seeded_order"]
+
+Encoding = Literal["memory", "jpeg85"]
+Method = Literal["fast", "reference"]
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """One data set with all that is to be done with it.
+
+    Under ``CLEAN`` predictions are kept in the data set's own label space and in the ``also`` ones (there only for the
+    images whose class takes part); under a corruption only in its own. ``limit`` takes the first images of the seeded
+    order; ``unavailable`` maps the corruptions that were asked for and cannot be run to the reason.
+    """
+
+    name: str
+    dataset: Dataset
+    protocol: Protocol
+    also: tuple[LabelSpace, ...] = ()
+    limit: int | None = None
+    unavailable: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """Clean first, then every corruption at every published severity."""
+        return (CLEAN, *(Condition(c, s) for c in self.protocol.corruptions for s in SEVERITIES))
+
+    @property
+    def order(self) -> list[Sample]:
+        """The images in the order in which they are taken."""
+        return seeded_order(self.dataset.samples, self.protocol.seed)[: self.limit]
+
+    def record(self) -> BenchmarkRecord:
+        """Return what the manifest says of this benchmark."""
+        space = self.dataset.label_space
+        return BenchmarkRecord(
+            name=self.name,
+            dataset=self.dataset.name,
+            digest=digest(self.dataset),
+            images=len(self.dataset.samples) if self.limit is None else self.limit,
+            classes=space.classes,
+            class_names=space.names,
+            label_spaces=(space.name, *(s.name for s in self.also)),
+            protocol=self.protocol,
+            unavailable=dict(self.unavailable),
+        )
+
+
+def make_protocol(
+    *,
+    corruptions: str | Sequence[str],
+    preprocess: str,
+    encoding: str,
+    edition: str,
+    method: str,
+    seed: int,
+) -> Protocol:
+    """Check the choices of a protocol by name and put them into one object.
+
+    Raises
+    ------
+    ArgumentError
+        If a name is unknown; near names are listed.
+    """
+    for kind, name, known in (
+        ("preprocessing", preprocess, PREPROCESS),
+        ("encoding", encoding, get_args(Encoding)),
+        ("edition", edition, corruption_kernels.EDITIONS),
+        ("method", method, get_args(Method)),
+    ):
+        if name not in known:
+            raise unknown_name(kind, name, known)
+    return Protocol(
+        preprocess=PREPROCESS[preprocess],
+        encoding=encoding,  # type: ignore[arg-type]  # checked above
+        edition=edition,
+        method=method,  # type: ignore[arg-type]  # checked above
+        corruptions=_corruption_names(corruptions),
+        seed=seed,
+    )
+
+
+def corrupted(dataset: Dataset, protocol: Protocol, *, limit: int | None = None, masked: bool = False) -> Benchmark:
+    """Plan a run over clean images and their corruptions (ImageNet-C).
+
+    Frost is left out, and said to be, if its textures are nowhere to be found. ``masked`` also keeps the clean
+    predictions among the 200 classes of ImageNet-R, which its gap needs.
+
+    Raises
+    ------
+    ArgumentError
+        If ``limit`` is not positive.
+    DatasetError
+        If ``limit`` is more images than there are.
+    """
+    if limit is not None and limit < 1:
+        raise ArgumentError(f"The limit must be at least 1 image, not {limit}.")
+    if limit is not None and limit > len(dataset.samples):
+        raise DatasetError(f"{limit} images were asked for, and {dataset.name} has {len(dataset.samples)}.")
+    unavailable = {}
+    if "frost" in protocol.corruptions and textures.find_frost() is None:
+        unavailable["frost"] = (
+            "its textures are not on this machine: run `oodometer fetch frost`, or name their folder in OODOMETER_FROST"
+        )
+    return Benchmark(
+        name="imagenet-c",
+        dataset=dataset,
+        protocol=replace(protocol, corruptions=tuple(c for c in protocol.corruptions if c not in unavailable)),
+        also=(imagenet_r(),) if masked else (),
+        limit=limit,
+        unavailable=unavailable,
+    )
+
+
+def renditions(dataset: Dataset, protocol: Protocol) -> Benchmark:
+    """Plan a run over renditions (ImageNet-R): no corruption, scored among the 200 classes and among all 1000."""
+    return Benchmark("imagenet-r", dataset, replace(protocol, corruptions=()), also=(imagenet1k(),))
+
+
+def seeded_order(samples: Sequence[Sample], seed: int) -> list[Sample]:
+    """Shuffle images so that each beginning of the order holds every class in its share, or within one image of it.
+
+    Parameters
+    ----------
+    samples
+        The images of a data set, in any order.
+    seed
+        The seed of the run.
+
+    Returns
+    -------
+    list of Sample
+        Within a class the order is random; the k-th of its n images lies at a random place in the k-th n-th of the
+        whole. So a run that is stopped early is a proportionally stratified sample of the data set.
+    """
+    by_id = sorted(samples, key=lambda s: s.id)
+    rng = order_stream(seed, "images")
+    shuffled = [by_id[i] for i in rng.permutation(len(by_id))]
+    jitter = rng.random_sample(len(by_id))
+    counts = np.bincount([s.label for s in shuffled])
+    rank = np.zeros_like(counts)
+    places = np.empty(len(shuffled))
+    for i, sample in enumerate(shuffled):
+        places[i] = (rank[sample.label] + jitter[i]) / counts[sample.label]
+        rank[sample.label] += 1
+    return [shuffled[i] for i in np.argsort(places, kind="stable")]
+
+
+def _corruption_names(corruptions: str | Sequence[str]) -> tuple[str, ...]:
+    """Read a group's name, names with commas, or a sequence of names; drop repetitions, keep the order."""
+    if isinstance(corruptions, str):
+        if corruptions in corruption_kernels.GROUPS:
+            return corruption_kernels.list_corruptions(corruptions)
+        corruptions = [name.strip() for name in corruptions.split(",")]
+    known = corruption_kernels.list_corruptions("all")
+    for name in corruptions:
+        if name not in known:
+            raise unknown_name("corruption", name, (*known, *corruption_kernels.GROUPS))
+    return tuple(dict.fromkeys(corruptions))
+

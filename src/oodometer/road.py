@@ -1,0 +1,262 @@
+"""The road of the data, in its order: source, preprocess, corrupt, model, predictions.
+
+Images are taken in a seeded, class-stratified order in blocks. A block is decoded once and goes through all conditions,
+each batch holding one condition, and comes out as one piece for the store. So a run that is stopped at any moment is an
+unbiased estimate of everything, and a run that is started again repeats at most a block.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+import os
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import islice
+from typing import TypeVar
+
+import numpy as np
+import PIL.Image
+from numpy.typing import NDArray
+
+from oodometer import corruptions, preprocess
+from oodometer.errors import ArgumentError, DatasetError, ImageError, ModelError, OodometerError
+from oodometer.plan import Benchmark
+from oodometer.scoring import Scores, score
+from oodometer.store import Block, Example, Skipped
+from oodometer.types import CLEAN, Condition, Image, Images, LabelSpace, Logits, Model, Protocol, Sample
+
+__all__ = ["Execution", "Stage", "drive"]
+
+Item = TypeVar("Item")
+Made = TypeVar("Made")
+
+EXAMPLE_SIDE = 112
+"""The side in pixels of the pictures that are kept for the report."""
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """How the work is cut up, which changes no result: the images of a block, which is also a batch, and the threads."""
+
+    batch_size: int
+    workers: int
+
+    @classmethod
+    def of(cls, batch_size: int, workers: int | None) -> Execution:
+        """Check the choices; by default there is a thread for each processor that this process may use."""
+        available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        made = cls(batch_size, available if workers is None else workers)
+        if min(made.batch_size, made.workers) < 1:
+            raise ArgumentError(
+                f"A batch has at least 1 image, and the work at least 1 thread; not {batch_size} and {workers}."
+            )
+        return made
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A block that has been through all conditions; ``place`` is where it begins in the seeded order."""
+
+    place: int
+    block: Block
+    examples: tuple[Example, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Pictures:
+    """The readable images of a block after the preprocessing, and those that were not readable."""
+
+    place: int
+    samples: tuple[Sample, ...]
+    images: tuple[Image, ...]
+    skipped: tuple[Skipped, ...]
+
+
+def drive(
+    model: Model,
+    benchmark: Benchmark,
+    done: Collection[str],
+    execution: Execution,
+    on_batch: Callable[[int], None],
+) -> Iterator[Stage]:
+    """Evaluate a model on a benchmark, block by block.
+
+    Parameters
+    ----------
+    model
+        The classifier.
+    benchmark
+        The images and what is to be done with them.
+    done
+        The ids of the images that need no more work.
+    execution
+        How to cut up the work.
+    on_batch
+        Is told how many more pictures went through the model.
+
+    Yields
+    ------
+    Stage
+        The predictions of a block of images under all conditions.
+
+    Raises
+    ------
+    ModelError
+        If the model fails or its output does not fit; the message says under which condition and on which images.
+    DatasetError
+        If images have different sizes after the preprocessing.
+    """
+    pool = ThreadPoolExecutor(execution.workers, thread_name_prefix="oodometer")
+    decode = functools.partial(_decode, benchmark)
+    left = iter([(place, sample) for place, sample in enumerate(benchmark.order) if sample.id not in done])
+    chunks = iter(lambda: list(islice(left, execution.batch_size)), [])
+    try:
+        for pictures in _ahead(pool, decode, chunks, depth=1):
+            cells = benchmark.conditions if pictures.samples else ()
+            corrupt = functools.partial(_corrupt, pictures, benchmark.protocol)
+            predicted = []
+            for condition, images in zip(cells, _ahead(pool, corrupt, cells, depth=execution.workers + 1), strict=True):
+                logits = _predict(model, images, benchmark.dataset.label_space, condition, pictures.samples)
+                on_batch(len(images))
+                predicted.append((condition, logits, images[0]))
+            yield _stage(pictures, benchmark, predicted)
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _ahead(
+    pool: ThreadPoolExecutor, function: Callable[[Item], Made], items: Iterable[Item], depth: int
+) -> Iterator[Made]:
+    """Map in order, at most ``depth`` items ahead of the consumer, so that memory stays flat."""
+    waiting: deque[Future[Made]] = deque()
+    for item in items:
+        waiting.append(pool.submit(function, item))
+        if len(waiting) > depth:
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()
+
+
+def _decode(benchmark: Benchmark, chunk: list[tuple[int, Sample]]) -> _Pictures:
+    """Read and preprocess the images of a block; those that cannot be read are set apart."""
+    samples, images, skipped = [], [], []
+    for _, sample in chunk:
+        try:
+            image = benchmark.dataset.read(sample)
+        except ImageError as error:
+            skipped.append(Skipped(sample.id, str(error)))
+            continue
+        samples.append(sample)
+        images.append(preprocess.apply(image, benchmark.protocol.preprocess))
+    for sample, picture in zip(samples, images, strict=True):
+        if picture.shape != images[0].shape:
+            raise DatasetError(
+                f"{sample.id} is {_size(picture)} pixels where {samples[0].id} is {_size(images[0])}, after the "
+                f"preprocessing {benchmark.protocol.preprocess.name!r}. A model needs images of one size: choose a "
+                "preprocessing that crops, such as 'imagenet224'."
+            )
+    return _Pictures(chunk[0][0], tuple(samples), tuple(images), tuple(skipped))
+
+
+def _size(picture: Image) -> str:
+    return f"{picture.shape[1]}x{picture.shape[0]}"
+
+
+def _corrupt(pictures: _Pictures, protocol: Protocol, condition: Condition) -> Images:
+    """Make the batch of one condition. The published set has its corrupted images as JPEG, its clean ones not again."""
+    if condition == CLEAN:
+        return np.stack(pictures.images)
+    batch = [
+        corruptions.corrupt(
+            image,
+            condition.corruption,
+            condition.severity,
+            seed=protocol.seed,
+            method=protocol.method,
+            edition=protocol.edition,
+            image_id=sample.id,
+        )
+        for sample, image in zip(pictures.samples, pictures.images, strict=True)
+    ]
+    if protocol.encoding == "jpeg85":
+        batch = [np.asarray(PIL.Image.open(io.BytesIO(_jpeg(image)))) for image in batch]
+    return np.stack(batch)
+
+
+def _jpeg(image: Image) -> bytes:
+    """Encode as the published files are: quality 85, 4:2:0. (They have optimised tables, which change no pixel.)"""
+    buffer = io.BytesIO()
+    PIL.Image.fromarray(image).save(buffer, "JPEG", quality=85)
+    return buffer.getvalue()
+
+
+def _predict(
+    model: Model, images: Images, space: LabelSpace, condition: Condition, samples: tuple[Sample, ...]
+) -> Logits:
+    """Ask the model, and refuse an output that would make a wrong number."""
+    where = f"on {len(samples)} images from {samples[0].id!r} on, under {condition}"
+    try:
+        logits = np.asarray(model.predict(images))
+    except OodometerError:
+        raise
+    except Exception as error:  # the model is the user's code and may raise anything
+        raise ModelError(f"The model failed {where}: {type(error).__name__}: {error}") from error
+    if logits.ndim != 2 or len(logits) != len(images):
+        raise ModelError(
+            f"The model gave an output of shape {logits.shape} {where}; expected ({len(images)}, {space.width})."
+        )
+    if logits.shape[1] != space.width:
+        raise ModelError(
+            f"The model gives {logits.shape[1]} outputs and the label space {space.name} has {space.width} classes. "
+            "Give a model of that width, or say by a labels file (--labels) what its outputs mean."
+        )
+    if not np.isfinite(logits).all():
+        bad = samples[int(np.argwhere(~np.isfinite(logits))[0, 0])]
+        raise ModelError(f"The model gave NaN or infinite logits for {bad.id!r} under {condition}.")
+    return logits
+
+
+def _stage(pictures: _Pictures, benchmark: Benchmark, predicted: list[tuple[Condition, Logits, Image]]) -> Stage:
+    """Score what the model said of a block in each label space."""
+    labels = np.array([s.label for s in pictures.samples], dtype=np.int32)
+    own = benchmark.dataset.label_space
+    entries: list[tuple[Condition, str, Scores, NDArray[np.intp] | None]] = []
+    for condition, logits, _ in predicted:
+        entries.append((condition, own.name, score(logits, labels, own), None))
+        for space in benchmark.also if condition == CLEAN else ():
+            rows = _taking_part(labels, space)
+            entries.append((condition, space.name, score(logits[rows], labels[rows], space), rows))
+    block = Block(tuple(s.id for s in pictures.samples), labels, tuple(entries), pictures.skipped)
+    # The first image of a run stands in its report, under every condition.
+    examples = _examples(block, predicted) if pictures.place == 0 and benchmark.protocol.corruptions else ()
+    return Stage(pictures.place, block, examples)
+
+
+def _taking_part(labels: NDArray[np.int32], space: LabelSpace) -> NDArray[np.intp]:
+    everyone = np.ones(len(labels), dtype=np.bool_)
+    return np.flatnonzero(everyone if space.columns is None else np.isin(labels, space.columns))
+
+
+def _examples(block: Block, predicted: list[tuple[Condition, Logits, Image]]) -> tuple[Example, ...]:
+    pictures = {condition: image for condition, _, image in predicted}
+    return tuple(
+        Example(
+            image=block.images[0],
+            label=int(block.labels[0]),
+            condition=condition,
+            prediction=int(scores.top[0, 0]),
+            confidence=float(scores.confidence[0]),
+            jpeg=_jpeg(_thumbnail(pictures[condition])),
+        )
+        for condition, _, scores, rows in block.scores
+        if rows is None
+    )
+
+
+def _thumbnail(image: Image) -> Image:
+    small = PIL.Image.fromarray(image)
+    small.thumbnail((EXAMPLE_SIDE, EXAMPLE_SIDE))
+    return np.asarray(small)
