@@ -1,0 +1,161 @@
+"""From what happened to each image to every ImageNet-C number with its 95 % interval.
+
+``misses`` holds, by corruption name, a bool array of shape (N, severities): was the prediction of image i wrong at
+severity s? ``clean_misses`` is the same for the clean images, shape (N,). Row i is the same image everywhere.
+
+Every number here is a mean over images of one score per image that is linear in that image's misses (for an mCE: the
+sum over cells of miss / (15 x the baseline's summed error of the corruption)). So the values equal those that
+``corruption_error.py`` computes from the mean errors, and ``bounded_mean`` gives the interval with the image as the
+sampling unit. The baseline's errors are taken as exact: an interval does not hold the uncertainty of the baseline.
+"""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oodometer.errors import MetricError
+from oodometer.families import SEVERITIES
+from oodometer.metrics.baselines import BaselineSpec
+from oodometer.metrics.corruption_error import only_imagenet_c, required_baseline
+from oodometer.metrics.intervals import Estimate, bounded_mean, proportion
+
+__all__ = [
+    "Misses",
+    "cell_error_estimates",
+    "clean_error_estimate",
+    "corruption_error_estimates",
+    "error_estimates",
+    "mce_estimate",
+    "mean_corruption_error_estimate",
+    "relative_corruption_error_estimates",
+    "relative_mce_estimate",
+]
+
+Misses: typing.TypeAlias = Mapping[str, NDArray[np.bool_]]
+"""By corruption name: bool, N images x severities, ``True`` where the prediction is wrong."""
+
+
+def clean_error_estimate(clean_misses: NDArray[np.bool_]) -> Estimate:
+    """Top-1 error on the clean images, from bool of shape (N,), with Wilson's interval."""
+    return proportion(clean_misses)
+
+
+def cell_error_estimates(misses: Misses) -> dict[str, tuple[Estimate, ...]]:
+    """Top-1 error of each corruption at each severity, with Wilson's interval."""
+    return {name: tuple(proportion(column) for column in array.T) for name, array in _checked(misses).items()}
+
+
+def error_estimates(misses: Misses) -> dict[str, Estimate]:
+    """Mean top-1 error of each corruption over its severities."""
+    return {name: bounded_mean(array.mean(axis=1), 0, 1, array.shape[1]) for name, array in _checked(misses).items()}
+
+
+def mean_corruption_error_estimate(misses: Misses) -> Estimate:
+    """Plain mean of the top-1 error over the 15 corruptions and 5 severities; NOT the mCE, see ``mce_estimate``.
+
+    Other corruptions in ``misses`` are left out; a ``MetricError`` names those of the 15 that are missing.
+    """
+    return _mean_over_corruptions(only_imagenet_c(misses), dict.fromkeys(misses, 1.0))
+
+
+def corruption_error_estimates(misses: Misses, baseline: BaselineSpec = "alexnet") -> dict[str, Estimate]:
+    """CE of each corruption, relative to a baseline that is taken as exact; see ``corruption_errors``.
+
+    Raises
+    ------
+    MetricError
+        If an array is not bool of shape (N, 5), images differ in number, or the baseline lacks a corruption.
+    """
+    reference = required_baseline(baseline)
+    return {
+        name: _mean_over_corruptions({name: array}, {name: reference.mean_error(name)})
+        for name, array in _all_severities(misses).items()
+    }
+
+
+def mce_estimate(misses: Misses, baseline: BaselineSpec = "alexnet") -> Estimate:
+    """MCE over exactly the 15 corruptions, relative to a baseline that is taken as exact; see ``mce``.
+
+    Other corruptions in ``misses`` are left out; a ``MetricError`` names those of the 15 that are missing.
+    """
+    reference = required_baseline(baseline)
+    counted = only_imagenet_c(misses)
+    return _mean_over_corruptions(counted, {name: reference.mean_error(name) for name in counted})
+
+
+def relative_corruption_error_estimates(
+    misses: Misses, clean_misses: NDArray[np.bool_], baseline: BaselineSpec = "alexnet"
+) -> dict[str, Estimate]:
+    """Relative CE of each corruption, the baseline taken as exact; see ``relative_corruption_errors``.
+
+    The clean miss of an image goes into its score, so the interval knows that both errors are of the same images.
+
+    Raises
+    ------
+    MetricError
+        As for ``corruption_error_estimates``, or if ``clean_misses`` is not bool of shape (N,) for the same N, or the
+        baseline has no clean error below its error under the corruption.
+    """
+    reference = required_baseline(baseline)
+    return {
+        name: _mean_over_corruptions({name: array}, {name: reference.mean_rise(name)}, clean_misses)
+        for name, array in _all_severities(misses).items()
+    }
+
+
+def relative_mce_estimate(
+    misses: Misses, clean_misses: NDArray[np.bool_], baseline: BaselineSpec = "alexnet"
+) -> Estimate:
+    """Relative mCE over exactly the 15 corruptions, the baseline taken as exact; see ``relative_mce``."""
+    reference = required_baseline(baseline)
+    counted = only_imagenet_c(misses)
+    return _mean_over_corruptions(counted, {name: reference.mean_rise(name) for name in counted}, clean_misses)
+
+
+def _mean_over_corruptions(
+    misses: Misses, divisors: Mapping[str, float], clean_misses: NDArray[np.bool_] | None = None
+) -> Estimate:
+    """Estimate the mean over corruptions of (mean error, less the clean error if given) / divisor."""
+    arrays = _all_severities(misses)
+    scores = np.mean([array.mean(axis=1) / divisors[name] for name, array in arrays.items()], axis=0)
+    greatest = sum(1 / divisors[name] for name in arrays) / len(arrays)
+    outcomes = sum(array.shape[1] for array in arrays.values())
+    if clean_misses is None:
+        return bounded_mean(scores, 0, greatest, outcomes)
+    clean = np.asarray(clean_misses)
+    if clean.dtype != np.bool_ or clean.shape != scores.shape:
+        raise MetricError(
+            f"clean_misses: expected bool of shape {scores.shape}, like the images under corruptions; "
+            f"found {clean.dtype} of shape {clean.shape}."
+        )
+    return bounded_mean(scores - greatest * clean, -greatest, greatest, outcomes + 1)
+
+
+def _all_severities(misses: Misses) -> dict[str, NDArray[np.bool_]]:
+    """Check the arrays, and that all 5 severities are there: a mean over fewer is not comparable to a baseline's."""
+    arrays = _checked(misses)
+    for name, array in arrays.items():
+        if array.shape[1] != len(SEVERITIES):
+            raise MetricError(
+                f"misses of {name!r}: expected {len(SEVERITIES)} severities, found {array.shape[1]} "
+                f"(shape {array.shape})."
+            )
+    return arrays
+
+
+def _checked(misses: Misses) -> dict[str, NDArray[np.bool_]]:
+    """Check that all arrays are bool, images x severities, of the same images."""
+    arrays = {name: np.asarray(array) for name, array in misses.items()}
+    for name, array in arrays.items():
+        if array.dtype != np.bool_ or array.ndim != 2 or not array.size:
+            raise MetricError(
+                f"misses of {name!r}: expected bool, images x severities; found {array.dtype} of shape {array.shape}."
+            )
+    if len({len(array) for array in arrays.values()}) > 1:
+        counts = ", ".join(f"{name} {len(array)}" for name, array in arrays.items())
+        raise MetricError(f"misses: expected the same images under every corruption, found in number: {counts}.")
+    return arrays
