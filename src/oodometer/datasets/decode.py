@@ -5,7 +5,8 @@ The rules of conversion, the same for every copy of an image:
 - The content decides the format, not the extension; of several frames the first counts.
 - EXIF orientation is ignored, as the usual ImageNet loaders do, so the pixels are those that are stored.
 - Gray and palette pictures become RGB; alpha is dropped, not blended, so colour under transparent pixels shows.
-- CMYK goes through ``RGB = (255 - ink) * (255 - black)`` without a colour profile; see ``_without_false_inversion``.
+- CMYK becomes RGB without a colour profile. Four-channel JPEGs are taken as stored inverted, with the marker of Adobe
+  and without, as Pillow, OpenCV and the browsers do.
 - 16-bit gray keeps its high byte (Pillow alone would clip at 255 and give white); 16-bit colour likewise.
 """
 
@@ -15,7 +16,6 @@ from pathlib import Path
 
 import numpy as np
 import PIL.Image
-import PIL.ImageChops
 import PIL.ImageFile
 
 from oodometer.errors import DatasetError, ImageError
@@ -40,7 +40,7 @@ def decode(path: Path) -> PIL.Image.Image:
     Returns
     -------
     PIL.Image.Image
-        Mode RGB, independent of the file.
+        Mode RGB, without metadata, independent of the file.
 
     Raises
     ------
@@ -60,28 +60,19 @@ def decode(path: Path) -> PIL.Image.Image:
         with PIL.Image.open(path, formats=_FORMATS) as image:
             image.load()
             return _rgb(image)
-    except Exception as error:  # damaged files make Pillow's readers raise nearly any type, by design of none
+    except Exception as error:  # on damaged files Pillow's readers raise nearly any type, undocumented
         raise ImageError(f"Cannot read the image {path}: {_reason(path, error)}.") from error
 
 
 def _rgb(image: PIL.Image.Image) -> PIL.Image.Image:
-    if image.mode == "CMYK" and image.format in {"JPEG", "MPO"}:
-        image = _without_false_inversion(image)
-    elif image.mode.startswith("I;16") or (image.mode == "I" and image.format in {"PNG", "PPM"}):
+    if image.mode.startswith("I;16") or (image.mode == "I" and image.format in {"PNG", "PPM"}):
         image = PIL.Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
     elif image.mode in {"I", "F"}:
         raise ValueError(f"pixels of mode {image.mode} (32 bits) have no defined white; save them with 8 or 16 bits")
     image.info.pop("transparency", None)  # alpha is dropped anyway, and Pillow would warn about palettes with it
-    return image.convert("RGB")
-
-
-def _without_false_inversion(image: PIL.Image.Image) -> PIL.Image.Image:
-    """Undo Pillow's inversion where it is wrong: four-channel JPEGs without the Adobe marker store ink as ink.
-
-    Photoshop stores CMYK inverted and says so in an APP14 marker; Pillow inverts always. ITU-T T.872 takes 0 as no ink
-    where that marker is absent.
-    """
-    return image if "adobe" in image.info else PIL.ImageChops.invert(image)
+    rgb = image.convert("RGB")
+    rgb.info.clear()  # pixels only: a later save must not write an orientation or a profile that was not applied
+    return rgb
 
 
 def _reason(path: Path, error: Exception) -> str:
