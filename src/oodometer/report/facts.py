@@ -1,0 +1,56 @@
+"""What was measured, and how, as names and values for people; the same in the terminal and on the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from oodometer.report.summary import Corruptions, Counts, Renditions, Summary
+from oodometer.report.words import count
+
+__all__ = ["Fact", "facts"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One thing to know about the run."""
+
+    name: str
+    value: str
+
+
+def facts(summary: Summary) -> tuple[Fact, ...]:
+    """List what was measured, and how: model, normalisation, data, protocol, baseline.
+
+    Parameters
+    ----------
+    summary
+        What the run says.
+    """
+    found = [Fact("Model", summary.model.name), Fact("Normalisation", _normalization(summary))]
+    if summary.corruptions is not None:
+        found += _of_benchmark("ImageNet-C", summary.corruptions)
+        baseline = summary.corruptions.baseline
+        found.append(Fact("Baseline", "none" if baseline is None else f"{baseline.name}: {baseline.source}"))
+    if summary.renditions is not None:
+        found += _of_benchmark("ImageNet-R", summary.renditions)
+    return tuple(found)
+
+
+def _of_benchmark(name: str, part: Corruptions | Renditions) -> Iterator[Fact]:
+    protocol = part.protocol
+    yield Fact(f"{name} images", f"{part.dataset}: {_images(part.counts)}")
+    made = f"; edition {protocol.edition}, method {protocol.method}, seed {protocol.seed}"
+    yield Fact(f"{name} protocol", protocol.label + (made if isinstance(part, Corruptions) else ""))
+
+
+def _images(counts: Counts) -> str:
+    text = f"{count(counts.measured, 'image')} of {counts.planned:,}, {counts.classes:,} classes"
+    return f"{text}, {len(counts.skipped):,} skipped" if counts.skipped else text
+
+
+def _normalization(summary: Summary) -> str:
+    found = summary.model.normalization
+    if found is None:
+        return "none: the model takes the pixels as they are"
+    return ", ".join(f"{name} {value}" for name, value in found.items())

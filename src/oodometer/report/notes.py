@@ -1,0 +1,107 @@
+"""The sentences that a reader must see before quoting a number: what this run is, and what it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from oodometer.report.summary import Corruptions, Counts, Renditions
+from oodometer.report.words import count, listed, percent
+from oodometer.store import Manifest
+
+__all__ = ["notes"]
+
+_PUBLISHED_C = 50_000
+_PUBLISHED_R, _PUBLISHED_R_CLASSES = 30_000, 200
+"""How many images published scores rest on, and of how many classes the renditions are."""
+
+_WIDE = 0.02
+"""Half the length of an interval, from which on the report warns: two points decide most comparisons of models."""
+
+
+def notes(manifest: Manifest, corruptions: Corruptions | None, renditions: Renditions | None) -> tuple[str, ...]:
+    """Say what a reader must know about the numbers of a run, most important first.
+
+    Parameters
+    ----------
+    manifest
+        The plan, to tell what has not been begun.
+    corruptions, renditions
+        What was measured.
+    """
+    found: list[str] = []
+    for name, part in (("imagenet-c", corruptions), ("imagenet-r", renditions)):
+        if part is not None:
+            found += _on_counts(name, part.counts)
+        elif (record := manifest.benchmark(name)) is not None:
+            found.append(f"None of the {count(record.images, 'image')} of {name} has been measured yet.")
+    if corruptions is not None:
+        found += _on_corruptions(corruptions)
+    if renditions is not None:
+        found += _on_renditions(renditions)
+    return tuple(found)
+
+
+def _on_counts(name: str, counts: Counts) -> Iterator[str]:
+    if counts.partial:
+        yield (
+            f"This run is partial: its numbers rest on {counts.measured:,} of the {counts.planned:,} images planned for "
+            f"{name}. Images are taken in a seeded random order, so they are valid estimates with wider intervals. "
+            "Repeat the command to finish."
+        )
+    if counts.skipped:
+        # A reason often names its file already.
+        names = [s.reason if s.image in s.reason else f"{s.image}: {s.reason}" for s in counts.skipped]
+        yield (
+            f"{count(len(names), 'image')} of {name} could not be read and {'is' if len(names) == 1 else 'are'} left "
+            f"out of every condition alike: {listed([name.rstrip('.') for name in names])}."
+        )
+
+
+def _on_corruptions(part: Corruptions) -> Iterator[str]:
+    if part.mce_unavailable:
+        yield f"There is no mCE. {part.mce_unavailable}{_remedy(part)}"
+    elif part.relative_mce_unavailable:
+        yield f"There is no relative mCE. {part.relative_mce_unavailable}"
+    extra = [name for name in part.unavailable if name not in part.missing]
+    if extra:
+        reasons = listed([f"{name} ({part.unavailable[name].rstrip('.')})" for name in extra])
+        yield f"Asked for, but could not be run: {reasons}."
+    number = part.mean_error or part.clean_error
+    half = (number.high - number.low) / 2
+    if half > _WIDE:
+        yield (
+            f"The corruptions were measured on {count(part.counts.measured, 'image')}, so the intervals are wide: "
+            f"the {part.mean_error_title.lower() if part.mean_error else 'clean error'} is known to within "
+            f"about {percent(half)} points. Published scores rest on {_PUBLISHED_C:,} images."
+        )
+    if part.protocol.encoding == "memory":
+        yield (
+            "The corrupted pictures went to the model from memory. The published ImageNet-C files were stored as JPEG "
+            "after the corruption, which changes the errors by some points: do not compare across the two."
+        )
+
+
+def _remedy(part: Corruptions) -> str:
+    if any(name in part.unavailable for name in part.missing):
+        return " Mend that and evaluate again."
+    if part.baseline is None and not part.missing:
+        return " Name or give a baseline to have one; the mean error needs none."
+    return ""
+
+
+def _on_renditions(part: Renditions) -> Iterator[str]:
+    counts = part.counts
+    if counts.planned != _PUBLISHED_R:
+        yield (
+            f"ImageNet-R as published is {_PUBLISHED_R:,} renditions of {_PUBLISHED_R_CLASSES} classes. This is "
+            f"{count(counts.measured, 'rendition')} of {counts.classes} of them ({part.dataset}): a part or "
+            "a stand-in, whose accuracy is not the published ImageNet-R score."
+        )
+    if part.clean_accuracy is None:
+        yield "There is no gap to clean accuracy: the run has no clean images of the renditions' classes."
+    elif part.clean_classes != counts.classes:
+        yield (
+            f"The gap compares renditions of {counts.classes} classes with "
+            f"{count(part.clean_accuracy.n, 'clean image')} of {part.clean_classes}; part of it may be the choice of "
+            "classes."
+        )

@@ -1,0 +1,229 @@
+"""From the store of a run to its ``Summary``; the only part of the report that computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oodometer import metrics
+from oodometer.errors import MetricError, StoreError
+from oodometer.families import EXTRA, FAMILIES, IMAGENET_C, SEVERITIES
+from oodometer.metrics import Baseline, BaselineSpec, Estimate, Misses
+from oodometer.metrics.calibration import BIN_SIZE
+from oodometer.report.notes import notes
+from oodometer.report.summary import (
+    BaselineName,
+    Confidence,
+    Corruptions,
+    Counts,
+    Picture,
+    Renditions,
+    Row,
+    Strip,
+    Summary,
+)
+from oodometer.store import BenchmarkRecord, Example, Manifest, RunStore, Table
+from oodometer.types import CLEAN, Condition
+
+__all__ = ["summarize"]
+
+_C, _R = "imagenet-c", "imagenet-r"
+"""The two benchmarks by the names under which a run holds them; the second is also the 200-class label space."""
+
+_FAMILY = {name: family for family, names in FAMILIES.items() for name in names} | dict(
+    zip(EXTRA, FAMILIES, strict=True)
+)
+
+
+def summarize(store: RunStore, baseline: BaselineSpec = None) -> Summary:
+    """Compute what a run says, from its store alone.
+
+    Parameters
+    ----------
+    store
+        The run, finished or not.
+    baseline
+        What CE and mCE are relative to, in any form that ``metrics.load_baseline`` takes; ``None`` means the one that
+        the run was made with.
+
+    Raises
+    ------
+    StoreError
+        If the run cannot be read, or no image of it has been measured yet.
+    ArgumentError, MetricError
+        If the baseline is unknown, or is one of another label space.
+    """
+    manifest = store.read_manifest()
+    chosen = manifest.baseline if baseline is None else baseline
+    corruptions = _corruptions(store, manifest.benchmark(_C), chosen)
+    renditions = _renditions(store, manifest)
+    if corruptions is None and renditions is None:
+        raise StoreError(f"{store.path}: no image has been measured yet. Run the evaluation again to continue it.")
+    return Summary(
+        model=manifest.model,
+        corruptions=corruptions,
+        renditions=renditions,
+        notes=notes(manifest, corruptions, renditions),
+        created=manifest.created,
+        command=manifest.command,
+        environment=manifest.environment,
+        corruption_strips=_strips(store, manifest.benchmark(_C)),
+        rendition_strips=_strips(store, manifest.benchmark(_R)),
+    )
+
+
+def _corruptions(store: RunStore, record: BenchmarkRecord | None, spec: BaselineSpec) -> Corruptions | None:
+    """Read the ImageNet-C part; ``None`` if there is none, or none of it has been measured yet."""
+    if record is None:
+        return None
+    space = next(name for name in record.label_spaces if name != _R)
+    table = store.table(_C, space)
+    if not table.images:
+        return None
+    baseline = metrics.load_baseline(spec, space)
+    misses, clean = _misses(table), _clean(~table.hits, table)
+    missing = {name: record.unavailable.get(name, "it was not asked for") for name in IMAGENET_C if name not in misses}
+    ces = _corruption_errors(misses, baseline)
+    rows = {row.name: row for row in _rows(misses, ces)}
+    mce, why_no_mce = _headline(missing, baseline, lambda b: metrics.mce_estimate(misses, b))
+    relative, why_no_relative = _headline(missing, baseline, lambda b: metrics.relative_mce_estimate(misses, clean, b))
+    return Corruptions(
+        dataset=record.dataset,
+        label_space=space,
+        protocol=record.protocol,
+        counts=_counts(store, record, table),
+        baseline=None if baseline is None else BaselineName(baseline.name, baseline.source),
+        rows=tuple(rows[name] for name in IMAGENET_C if name in rows),
+        extra=tuple(rows[name] for name in dict.fromkeys([*EXTRA, *rows]) if name in rows and name not in IMAGENET_C),
+        missing=missing,
+        unavailable=record.unavailable,
+        clean_error=metrics.clean_error_estimate(clean),
+        mean_error=_mean_error(misses),
+        mce=mce,
+        mce_unavailable=why_no_mce,
+        relative_mce=relative,
+        relative_mce_unavailable=why_no_relative,
+        confidence=_confidence(table),
+    )
+
+
+def _renditions(store: RunStore, manifest: Manifest) -> Renditions | None:
+    """Read the ImageNet-R part; ``None`` if there is none, or none of it has been measured yet."""
+    record = manifest.benchmark(_R)
+    if record is None:
+        return None
+    table = store.table(_R, _R)
+    if not table.images:
+        return None
+    hits = _clean(table.hits, table)
+    unmasked = [store.table(_R, name) for name in record.label_spaces if name != _R]
+    clean = store.table(_C, _R)
+    clean_hits = _clean(clean.hits, clean) if clean.images else None
+    return Renditions(
+        dataset=record.dataset,
+        protocol=record.protocol,
+        counts=_counts(store, record, table),
+        accuracy=metrics.accuracy(hits),
+        accuracy_unmasked=metrics.accuracy(_clean(unmasked[0].hits, unmasked[0])) if unmasked else None,
+        clean_accuracy=None if clean_hits is None else metrics.accuracy(clean_hits),
+        clean_classes=len(np.unique(clean.labels)),
+        gap=None if clean_hits is None else metrics.accuracy_gap(clean_hits, hits),
+        confidence=_confidence(table),
+    )
+
+
+def _counts(store: RunStore, record: BenchmarkRecord, table: Table) -> Counts:
+    return Counts(
+        planned=record.images,
+        measured=len(table.images),
+        classes=len(np.unique(table.labels)),
+        skipped=tuple(store.skipped(record.name)),
+    )
+
+
+def _clean(outcomes: NDArray[np.bool_], table: Table) -> NDArray[np.bool_]:
+    """Pick the outcomes of the clean images from those of all conditions."""
+    return outcomes[:, table.conditions.index(CLEAN)]
+
+
+def _misses(table: Table) -> Misses:
+    """Arrange the table as the metrics want it: by corruption, images x severities."""
+    column = {condition: k for k, condition in enumerate(table.conditions)}
+    names = dict.fromkeys(c.corruption for c in table.conditions if c != CLEAN)
+    return {name: ~table.hits[:, [column[Condition(name, s)] for s in SEVERITIES]] for name in names}
+
+
+def _rows(misses: Misses, ces: dict[str, Estimate]) -> Iterable[Row]:
+    cells, means = metrics.cell_error_estimates(misses), metrics.error_estimates(misses)
+    return (Row(name, _FAMILY.get(name, "other"), cells[name], means[name], ces.get(name)) for name in misses)
+
+
+def _corruption_errors(misses: Misses, baseline: Baseline | None) -> dict[str, Estimate]:
+    """Compute the CE of those corruptions for which there is a baseline."""
+    if baseline is None:
+        return {}
+    known = {name: array for name, array in misses.items() if name in baseline.errors}
+    return metrics.corruption_error_estimates(known, baseline)
+
+
+def _mean_error(misses: Misses) -> Estimate | None:
+    """Mean error over those of the 15 that were measured, so that a run without frost has a number too."""
+    counted = [misses[name] for name in IMAGENET_C if name in misses]
+    if len(counted) == len(IMAGENET_C):
+        return metrics.mean_corruption_error_estimate(misses)
+    if not counted:
+        return None
+    per_image = np.mean([array.mean(axis=1) for array in counted], axis=0)
+    return metrics.bounded_mean(per_image, 0, 1, len(counted) * len(SEVERITIES))
+
+
+def _headline(
+    missing: dict[str, str], baseline: Baseline | None, compute: Callable[[Baseline], Estimate]
+) -> tuple[Estimate | None, str | None]:
+    """Compute a number that needs all 15 corruptions and a baseline, or say why there is none."""
+    if missing:
+        reasons = "; ".join(f"{name}: {reason.rstrip('.')}" for name, reason in missing.items())
+        return None, f"It is a mean over {len(IMAGENET_C)} corruptions, and {len(missing)} are not there ({reasons})."
+    if baseline is None:
+        return None, "It is relative to the errors of a baseline, and there is no baseline for this data set."
+    try:
+        return compute(baseline), None
+    except MetricError as error:
+        return None, str(error)
+
+
+def _confidence(table: Table) -> Confidence | None:
+    """Say how far the confidence on clean images can be believed, given enough of them for one bin."""
+    if len(table.images) < BIN_SIZE:
+        return None
+    confidences, hits = table.confidence[:, table.conditions.index(CLEAN)], _clean(table.hits, table)
+    return Confidence(
+        rms_calibration_error=metrics.rms_calibration_error(confidences, hits),
+        aurra=metrics.aurra(confidences, hits),
+        n=len(hits),
+    )
+
+
+def _strips(store: RunStore, record: BenchmarkRecord | None) -> tuple[Strip, ...]:
+    """Arrange the kept pictures of a benchmark by image."""
+    if record is None:
+        return ()
+    by_image: dict[str, list[Example]] = {}
+    for example in store.examples(record.name):
+        by_image.setdefault(example.image, []).append(example)
+    return tuple(_strip(group, record) for group in by_image.values())
+
+
+def _strip(examples: list[Example], record: BenchmarkRecord) -> Strip:
+    order = {name: place for place, name in enumerate([CLEAN.corruption, *IMAGENET_C, *EXTRA])}
+    in_order = sorted(examples, key=lambda e: (order.get(e.condition.corruption, len(order)), str(e.condition)))
+    return Strip(
+        image=examples[0].image,
+        label=record.class_names[examples[0].label],
+        pictures=tuple(
+            Picture(e.condition, record.class_names[e.prediction], e.confidence, e.prediction == e.label, e.jpeg)
+            for e in in_order
+        ),
+    )

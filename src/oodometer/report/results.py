@@ -1,0 +1,37 @@
+"""The numbers of a run for programs: ``results.json``.
+
+Every number is a fraction (an error of 61 % is 0.61, an mCE of 64.7 is 0.647); an estimate is an object with ``value``,
+the ends ``low`` and ``high`` of its 95 % interval, its standard error ``se`` and the number of images ``n``. What does
+not exist is ``null``. The keys are the fields of ``Summary`` without the pictures, so ``summary.py`` describes them.
+
+Format history: 1 - first.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import msgspec
+
+from oodometer.report.summary import Summary
+
+__all__ = ["FORMAT", "results"]
+
+FORMAT = 1
+
+
+def results(summary: Summary) -> dict[str, Any]:
+    """Turn a summary into plain JSON values.
+
+    Parameters
+    ----------
+    summary
+        What the run says.
+    """
+    content = msgspec.to_builtins(dataclasses.replace(summary, corruption_strips=(), rendition_strips=()))
+    del content["corruption_strips"], content["rendition_strips"]
+    for name, part in (("corruptions", summary.corruptions), ("renditions", summary.renditions)):
+        if part is not None:
+            content[name]["protocol"]["label"] = part.protocol.label
+    return {"format": FORMAT, **content}

@@ -1,0 +1,173 @@
+"""What a run says, as plain data: everything that any output prints. ``reader.py`` fills it, nothing else computes."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+from oodometer.families import IMAGENET_C
+from oodometer.metrics import Estimate
+from oodometer.store import ModelRecord, Skipped
+from oodometer.types import CLEAN, Condition, Protocol
+
+__all__ = ["BaselineName", "Confidence", "Corruptions", "Counts", "Picture", "Renditions", "Row", "Strip", "Summary"]
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many images a benchmark planned and measured, how many classes these have, and which could not be read."""
+
+    planned: int
+    measured: int
+    classes: int
+    skipped: tuple[Skipped, ...]
+
+    @property
+    def done(self) -> int:
+        """How many images need no more work: measured, or found unreadable."""
+        return self.measured + len(self.skipped)
+
+    @property
+    def partial(self) -> bool:
+        """Whether the run stopped before all planned images were done."""
+        return self.done < self.planned
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineName:
+    """The classifier that CE and mCE are relative to, and where its errors come from."""
+
+    name: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Confidence:
+    """Whether the confidence can be believed: RMS calibration error and AURRA, both in [0, 1], on ``n`` images."""
+
+    rms_calibration_error: float
+    aurra: float
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One corruption: the error at each severity from 1 up, their mean, and the CE if there is a baseline for it."""
+
+    name: str
+    family: str
+    errors: tuple[Estimate, ...]
+    mean: Estimate
+    ce: Estimate | None
+
+
+@dataclass(frozen=True, slots=True)
+class Corruptions:
+    """The ImageNet-C part of a run.
+
+    ``rows`` are those of the 15 counted corruptions that were measured, in the published order; ``extra`` are all
+    others, which no mean takes in. ``missing`` maps the rest of the 15 to why they are not there, ``unavailable`` every
+    corruption that could not be run. ``mean_error`` is over ``rows``; where ``mce`` or ``relative_mce`` is ``None``,
+    the field beside it says why.
+    """
+
+    dataset: str
+    label_space: str
+    protocol: Protocol
+    counts: Counts
+    baseline: BaselineName | None
+    rows: tuple[Row, ...]
+    extra: tuple[Row, ...]
+    missing: dict[str, str]
+    unavailable: dict[str, str]
+    clean_error: Estimate
+    mean_error: Estimate | None
+    mce: Estimate | None
+    mce_unavailable: str | None
+    relative_mce: Estimate | None
+    relative_mce_unavailable: str | None
+    confidence: Confidence | None
+
+    @property
+    def families(self) -> tuple[tuple[str, tuple[Row, ...]], ...]:
+        """The counted rows by family, in the published order."""
+        groups = itertools.groupby(self.rows, key=lambda row: row.family)
+        return tuple((family, tuple(rows)) for family, rows in groups)
+
+    @property
+    def mean_error_title(self) -> str:
+        """What the mean error may be called: a mean over fewer than the 15 says so."""
+        if not self.missing:
+            return "Mean corruption error"
+        return f"Mean error ({len(self.rows)} of {len(IMAGENET_C)} corruptions)"
+
+
+@dataclass(frozen=True, slots=True)
+class Renditions:
+    """The ImageNet-R part of a run.
+
+    ``accuracy`` is the ImageNet-R accuracy, among the classes of ImageNet-R only; ``accuracy_unmasked`` is among all
+    classes of the model. ``clean_accuracy`` is masked like ``accuracy``, on those clean images of the run whose class
+    is in ImageNet-R, and ``gap`` is that less ``accuracy``; both are ``None`` if the run has no such images.
+    """
+
+    dataset: str
+    protocol: Protocol
+    counts: Counts
+    accuracy: Estimate
+    accuracy_unmasked: Estimate | None
+    clean_accuracy: Estimate | None
+    clean_classes: int
+    gap: Estimate | None
+    confidence: Confidence | None
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """One picture that the model saw, as JPEG, and what it said."""
+
+    condition: Condition
+    prediction: str
+    confidence: float
+    right: bool
+    jpeg: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """One image under several conditions, clean first."""
+
+    image: str
+    label: str
+    pictures: tuple[Picture, ...]
+
+    @property
+    def clean(self) -> tuple[Picture, ...]:
+        """The picture that was not corrupted, if it was kept."""
+        return tuple(p for p in self.pictures if p.condition == CLEAN)
+
+    @property
+    def corrupted(self) -> tuple[tuple[str, tuple[Picture, ...]], ...]:
+        """The other pictures by corruption, in the published order."""
+        others = (p for p in self.pictures if p.condition != CLEAN)
+        groups = itertools.groupby(others, key=lambda p: p.condition.corruption)
+        return tuple((corruption, tuple(pictures)) for corruption, pictures in groups)
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Everything that a report says about one run.
+
+    ``notes`` are the sentences that a reader must see before quoting a number. ``corruption_strips`` and
+    ``rendition_strips`` are the pictures that were kept.
+    """
+
+    model: ModelRecord
+    corruptions: Corruptions | None
+    renditions: Renditions | None
+    notes: tuple[str, ...]
+    created: str
+    command: str
+    environment: dict[str, str]
+    corruption_strips: tuple[Strip, ...]
+    rendition_strips: tuple[Strip, ...]

@@ -1,0 +1,43 @@
+"""Numbers and names as people read them; the same words in the terminal and on the page."""
+
+from __future__ import annotations
+
+import math
+
+from oodometer.metrics import Estimate
+
+__all__ = ["UNDEFINED", "count", "interval", "listed", "percent", "printable", "spaced"]
+
+UNDEFINED = "n/a"
+
+
+def percent(value: float) -> str:
+    """Write a fraction in percent with one decimal, without the sign: 0.6467 is ``64.7``."""
+    return f"{100 * value:.1f}" if math.isfinite(value) else UNDEFINED
+
+
+def interval(estimate: Estimate) -> str:
+    """Write the 95 % interval of an estimate in percent: ``[60.1, 68.9]``."""
+    return f"[{percent(estimate.low)}, {percent(estimate.high)}]"
+
+
+def count(number: int, noun: str) -> str:
+    """Write a number with its noun: ``1 image``, ``12,000 images``; the plural is regular."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def listed(names: list[str] | tuple[str, ...], most: int = 5) -> str:
+    """List names in a sentence, the first few of them: ``a, b and 3 more``."""
+    if len(names) <= most:
+        return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+    return f"{', '.join(names[:most])} and {len(names) - most} more"
+
+
+def spaced(name: str) -> str:
+    """Write the name of a corruption as words: ``gaussian noise``."""
+    return name.replace("_", " ")
+
+
+def printable(name: str) -> str:
+    r"""Write a name so that it can do nothing to a terminal: control and direction characters appear as ``\x1b``."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
