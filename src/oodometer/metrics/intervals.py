@@ -88,7 +88,7 @@ def proportion(outcomes: NDArray[np.bool_]) -> Estimate:
     return wilson(int(np.count_nonzero(array)), len(array))
 
 
-def bounded_mean(scores: NDArray[np.floating], low: float, high: float, outcomes: int) -> Estimate:
+def bounded_mean(scores: NDArray[np.floating], low: float, high: float, outcomes: float = math.inf) -> Estimate:
     """Estimate the mean over images of one bounded score per image, images being drawn independently.
 
     The outcomes of one image under different corruptions depend on each other strongly, so 75 outcomes of one image
@@ -97,11 +97,12 @@ def bounded_mean(scores: NDArray[np.floating], low: float, high: float, outcomes
     Parameters
     ----------
     scores
-        float, shape (N,), between ``low`` and ``high``; linear in the image's yes/no outcomes.
+        float, shape (N,), between ``low`` and ``high``.
     low, high
         The least and the greatest possible score.
     outcomes
-        How many yes/no outcomes make one score.
+        Of how many yes/no outcomes a score is the mean. Left out for other scores, such as differences, which may tell
+        more than any number of yes/no outcomes.
 
     Returns
     -------
@@ -125,7 +126,8 @@ def bounded_mean(scores: NDArray[np.floating], low: float, high: float, outcomes
     with the quantiles z of the normal and t of Student's distribution with N - 1 degrees of freedom, since V itself is
     an estimate. The lower limit is a theorem: no score in [0, 1] with mean p varies more than a yes/no outcome, whose
     variance is p (1 - p). N also serves where V says nothing: for one image, or when all scores are equal. The upper
-    limit is Korn & Graubard's, the number of outcomes observed; it only ever widens the interval.
+    limit is Korn & Graubard's, the number of outcomes observed; it only ever widens the interval. Without it, and for
+    large N, this is Student's interval, but for never shrinking to a point.
     """
     n = len(scores)
     width = high - low

@@ -7,6 +7,10 @@ Every number here is a mean over images of one score per image that is linear in
 sum over cells of miss / (15 x the baseline's summed error of the corruption)). So the values equal those that
 ``corruption_error.py`` computes from the mean errors, and ``bounded_mean`` gives the interval with the image as the
 sampling unit. The baseline's errors are taken as exact: an interval does not hold the uncertainty of the baseline.
+
+In simulations (``tests/metrics/test_coverage.py``) the intervals of mCE and mean error hold the truth in 95 to 96 % of
+benchmarks from 20 images on, those of a single CE in 94 to 98 %. The relative ones need more images where a classifier
+hardly gets worse, since then few images decide: 85 to 96 % of 20 images, 92 to 96 % of 50, 94 to 96 % of 200.
 """
 
 from __future__ import annotations
@@ -123,16 +127,15 @@ def _mean_over_corruptions(
     arrays = _all_severities(misses)
     scores = np.mean([array.mean(axis=1) / divisors[name] for name, array in arrays.items()], axis=0)
     greatest = sum(1 / divisors[name] for name in arrays) / len(arrays)
-    outcomes = sum(array.shape[1] for array in arrays.values())
     if clean_misses is None:
-        return bounded_mean(scores, 0, greatest, outcomes)
+        return bounded_mean(scores, 0, greatest, sum(array.shape[1] for array in arrays.values()))
     clean = np.asarray(clean_misses)
     if clean.dtype != np.bool_ or clean.shape != scores.shape:
         raise MetricError(
             f"clean_misses: expected bool of shape {scores.shape}, like the images under corruptions; "
             f"found {clean.dtype} of shape {clean.shape}."
         )
-    return bounded_mean(scores - greatest * clean, -greatest, greatest, outcomes + 1)
+    return bounded_mean(scores - greatest * clean, -greatest, greatest)
 
 
 def _all_severities(misses: Misses) -> dict[str, NDArray[np.bool_]]:

@@ -131,7 +131,7 @@ def mean_flip_rate(rates: Mapping[str, float], baseline_rates: Mapping[str, floa
     return sum(rates[name] / baseline_rates[name] for name in IMAGENET_P) / len(IMAGENET_P)
 
 
-def _checked(array: NDArray[np.integer], dimensions: int) -> NDArray[np.int64]:
+def _checked(array: NDArray[np.integer], dimensions: int) -> NDArray[np.integer]:
     """Check dtype and shape, and that there are videos with at least two frames."""
     found = np.asarray(array)
     if found.dtype.kind not in "iu" or found.ndim != dimensions or not found.size or found.shape[1] < 2:
@@ -139,5 +139,4 @@ def _checked(array: NDArray[np.integer], dimensions: int) -> NDArray[np.int64]:
             f"Expected integers of {dimensions} dimensions, videos x frames{' x classes' * (dimensions - 2)}, with at "
             f"least 2 frames; found {found.dtype} of shape {found.shape}."
         )
-    # Unsigned ranks would wrap around when subtracted.
-    return found.astype(np.int64)
+    return found
