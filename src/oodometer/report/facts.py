@@ -45,7 +45,7 @@ def _of_benchmark(name: str, part: Corruptions | Renditions) -> Iterator[Fact]:
 
 
 def _images(counts: Counts) -> str:
-    text = f"{count(counts.measured, 'image')} of {counts.planned:,}, {counts.classes:,} classes"
+    text = f"{counts.measured:,} of {count(counts.planned, 'image')}, {count(counts.classes, 'class', 'classes')}"
     return f"{text}, {len(counts.skipped):,} skipped" if counts.skipped else text
 
 

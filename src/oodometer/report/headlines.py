@@ -118,6 +118,6 @@ def _of_renditions(part: Renditions) -> Iterator[Headline]:
             "points",
             f"{part.clean_accuracy.n:,} + {part.accuracy.n:,}",
             "lower",
-            f"On renditions the accuracy is {points} points {way} than on clean pictures of these classes "
+            f"On renditions the accuracy is {points} points {way} than on the clean pictures of its classes "
             f"({percent(part.clean_accuracy.value)} %).",
         )

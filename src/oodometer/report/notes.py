@@ -44,8 +44,8 @@ def notes(manifest: Manifest, corruptions: Corruptions | None, renditions: Rendi
 def _on_counts(name: str, counts: Counts) -> Iterator[str]:
     if counts.partial:
         yield (
-            f"This run is partial: its numbers rest on {counts.measured:,} of the {counts.planned:,} images planned for "
-            f"{name}. Images are taken in a seeded random order, so they are valid estimates with wider intervals. "
+            f"This run is partial: its numbers rest on {counts.measured:,} of the {counts.planned:,} images planned "
+            f"for {name}. Images are taken in a seeded random order, so they are valid estimates with wider intervals. "
             "Repeat the command to finish."
         )
     if counts.skipped:
@@ -94,14 +94,14 @@ def _on_renditions(part: Renditions) -> Iterator[str]:
     if counts.planned != _PUBLISHED_R:
         yield (
             f"ImageNet-R as published is {_PUBLISHED_R:,} renditions of {_PUBLISHED_R_CLASSES} classes. This is "
-            f"{count(counts.measured, 'rendition')} of {counts.classes} of them ({part.dataset}): a part or "
-            "a stand-in, whose accuracy is not the published ImageNet-R score."
+            f"{count(counts.measured, 'rendition')} of {counts.classes:,} of them ({part.dataset}): a part "
+            "or a stand-in, whose accuracy is not the published ImageNet-R score."
         )
     if part.clean_accuracy is None:
         yield "There is no gap to clean accuracy: the run has no clean images of the renditions' classes."
-    elif part.clean_classes != counts.classes:
+    elif not part.same_classes:
         yield (
-            f"The gap compares renditions of {counts.classes} classes with "
-            f"{count(part.clean_accuracy.n, 'clean image')} of {part.clean_classes}; part of it may be the choice of "
-            "classes."
+            f"The gap compares renditions of {count(counts.classes, 'class', 'classes')} with "
+            f"{count(part.clean_accuracy.n, 'clean image')} of {count(part.clean_classes, 'class', 'classes')}, not "
+            "all the same; part of it may be the choice of classes."
         )

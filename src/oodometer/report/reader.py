@@ -129,6 +129,7 @@ def _renditions(store: RunStore, manifest: Manifest) -> Renditions | None:
         accuracy_unmasked=metrics.accuracy(_clean(unmasked[0].hits, unmasked[0])) if unmasked else None,
         clean_accuracy=None if clean_hits is None else metrics.accuracy(clean_hits),
         clean_classes=len(np.unique(clean.labels)),
+        same_classes=np.array_equal(np.unique(clean.labels), np.unique(table.labels)),
         gap=None if clean_hits is None else metrics.accuracy_gap(clean_hits, hits),
         confidence=_confidence(table),
     )

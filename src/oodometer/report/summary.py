@@ -108,7 +108,8 @@ class Renditions:
 
     ``accuracy`` is the ImageNet-R accuracy, among the classes of ImageNet-R only; ``accuracy_unmasked`` is among all
     classes of the model. ``clean_accuracy`` is masked like ``accuracy``, on those clean images of the run whose class
-    is in ImageNet-R, and ``gap`` is that less ``accuracy``; both are ``None`` if the run has no such images.
+    is in ImageNet-R, and ``gap`` is that less ``accuracy``; both are ``None`` if the run has no such images. They are
+    of ``clean_classes`` classes; ``same_classes`` says whether these are the classes of the renditions.
     """
 
     dataset: str
@@ -118,6 +119,7 @@ class Renditions:
     accuracy_unmasked: Estimate | None
     clean_accuracy: Estimate | None
     clean_classes: int
+    same_classes: bool
     gap: Estimate | None
     confidence: Confidence | None
 

@@ -29,7 +29,8 @@ WIDTH = 100
 # Horizontal rules only, in characters that every terminal, log and mail can show.
 _RULES = rich.box.Box("    \n    \n -- \n    \n -- \n -- \n    \n    \n", ascii=True)
 _HEAT = tuple(Style(color=text, bgcolor=background) for background, text in LIGHT)
-_LONGEST = 600
+_LONGEST, _CE = 600, 20
+"""How many characters of a text from outside are shown, and of the heading of the last column."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -95,7 +96,7 @@ def _errors(part: Corruptions) -> Table:
     for severity in SEVERITIES:
         table.add_column(str(severity), justify="right", width=5)
     table.add_column("mean", justify="right")
-    table.add_column("CE", justify="right")
+    table.add_column(_text(f"CE ({part.baseline.name})" if part.baseline else "CE", _CE), justify="right")
     for _, rows in part.families:
         _add(table, rows)
     if part.extra:
@@ -114,8 +115,7 @@ def _add(table: Table, rows: Sequence[Row]) -> None:
 
 def _with_ends(estimate: Estimate) -> str:
     """Write value and interval so that they stand under each other in a column."""
-    low, high = percent(estimate.low), percent(estimate.high)
-    return f"{percent(estimate.value):>5} [{low:>5}, {high:>5}]"
+    return f"{percent(estimate.value):>5} {interval(estimate):<14}"
 
 
 def _numbers(summary: Summary) -> Table:
@@ -136,12 +136,14 @@ def _numbers(summary: Summary) -> Table:
 
 def _notes(summary: Summary) -> RenderableType:
     grid = Table.grid(padding=(0, 1))
+    grid.add_column()
+    grid.add_column(overflow="fold")
     for note in summary.notes:
         grid.add_row("-", _text(note))
     return grid
 
 
-def _text(text: str) -> Text:
+def _text(text: str, longest: int = _LONGEST) -> Text:
     """Make text of what may hold names from outside: no markup, nothing that a terminal obeys, no endless name."""
     shown = printable(text)
-    return Text(shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 3]}...")
+    return Text(shown if len(shown) <= longest else f"{shown[: longest - 3]}...")

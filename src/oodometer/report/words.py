@@ -21,12 +21,12 @@ def interval(estimate: Estimate) -> str:
     return f"[{percent(estimate.low)}, {percent(estimate.high)}]"
 
 
-def count(number: int, noun: str) -> str:
-    """Write a number with its noun: ``1 image``, ``12,000 images``; the plural is regular."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+def count(number: int, noun: str, plural: str | None = None) -> str:
+    """Write a number with its noun: ``1 image``, ``12,000 images``; the plural has an s unless given."""
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
-def listed(names: list[str] | tuple[str, ...], most: int = 5) -> str:
+def listed(names: list[str] | tuple[str, ...], most: int = 3) -> str:
     """List names in a sentence, the first few of them: ``a, b and 3 more``."""
     if len(names) <= most:
         return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
