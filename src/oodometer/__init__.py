@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from oodometer.corruptions import corrupt, list_corruptions
     from oodometer.datasets import open_folder
     from oodometer.errors import OodometerError
-    from oodometer.evaluate import evaluate
+    from oodometer.evaluation import evaluate
     from oodometer.metrics import Estimate
     from oodometer.models import FakeModel, Normalization
     from oodometer.run import Run
@@ -33,7 +33,7 @@ _HOMES = {
     "OodometerError": "errors",
     "Run": "run",
     "corrupt": "corruptions",
-    "evaluate": "evaluate",
+    "evaluate": "evaluation",
     "fetch_frost": "textures",
     "list_corruptions": "corruptions",
     "open_folder": "datasets",
@@ -63,8 +63,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'oodometer' has no attribute {name!r}")
     home = importlib.import_module(f"oodometer.{_HOMES.get(name, name)}")
     value = getattr(home, name) if name in _HOMES else home
-    # Importing the module `evaluate` binds that name in this package; the function of the same name must win.
-    globals()[name] = value
+    globals()[name] = value  # asked for once, then found without this function
     return value
 
 

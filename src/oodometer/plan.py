@@ -12,7 +12,7 @@ from oodometer import corruptions as corruption_kernels
 from oodometer import textures
 from oodometer.datasets import digest, imagenet1k, imagenet_r
 from oodometer.errors import ArgumentError, DatasetError, unknown_name
-from oodometer.families import SEVERITIES
+from oodometer.families import GROUPS, SEVERITIES
 from oodometer.preprocess import PREPROCESS
 from oodometer.seeding import order_stream
 from oodometer.store import BenchmarkRecord
@@ -167,14 +167,12 @@ def seeded_order(samples: Sequence[Sample], seed: int) -> list[Sample]:
 
 
 def _corruption_names(corruptions: str | Sequence[str]) -> tuple[str, ...]:
-    """Read a group's name, names with commas, or a sequence of names; drop repetitions, keep the order."""
-    if isinstance(corruptions, str):
-        if corruptions in corruption_kernels.GROUPS:
-            return corruption_kernels.list_corruptions(corruptions)
-        corruptions = [name.strip() for name in corruptions.split(",")]
-    known = corruption_kernels.list_corruptions("all")
-    for name in corruptions:
+    """Read names of corruptions and of groups of them, with commas or as a sequence, each corruption once."""
+    asked = corruptions.split(",") if isinstance(corruptions, str) else corruptions
+    known = {**GROUPS, **{name: (name,) for name in GROUPS["all"]}}
+    found: dict[str, None] = {}
+    for name in (name.strip() for name in asked):
         if name not in known:
-            raise unknown_name("corruption", name, (*known, *corruption_kernels.GROUPS))
-    return tuple(dict.fromkeys(corruptions))
-
+            raise unknown_name("corruption", name, known)
+        found |= dict.fromkeys(known[name])
+    return tuple(found)

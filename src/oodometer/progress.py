@@ -15,15 +15,15 @@ class Observer(typing.Protocol):
     """What an evaluation tells of its progress."""
 
     def begin(self, title: str, total: int, done: int) -> None:
-        """A benchmark of ``total`` pictures begins, of which ``done`` were done by an earlier process."""
+        """Begin a benchmark of ``total`` pictures, of which ``done`` were done by an earlier process."""
         ...
 
     def advance(self, pictures: int) -> None:
-        """So many more pictures went through the model."""
+        """Count so many more pictures as done."""
         ...
 
     def note(self, text: str) -> None:
-        """What is known so far, such as the running mCE."""
+        """Say what is known so far, such as the running mCE."""
         ...
 
 

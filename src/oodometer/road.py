@@ -33,13 +33,14 @@ __all__ = ["Execution", "Stage", "drive"]
 Item = TypeVar("Item")
 Made = TypeVar("Made")
 
+EXAMPLES = 12
 EXAMPLE_SIDE = 112
-"""The side in pixels of the pictures that are kept for the report."""
+"""How many pictures are kept for the report, and their longer side in pixels."""
 
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """How the work is cut up, which changes no result: the images of a block, which is also a batch, and the threads."""
+    """How the work is cut up, which changes no result: the images of a block (and of a batch), and the threads."""
 
     batch_size: int
     workers: int
@@ -121,7 +122,7 @@ def drive(
             for condition, images in zip(cells, _ahead(pool, corrupt, cells, depth=execution.workers + 1), strict=True):
                 logits = _predict(model, images, benchmark.dataset.label_space, condition, pictures.samples)
                 on_batch(len(images))
-                predicted.append((condition, logits, images[0]))
+                predicted.append((condition, logits, images[:EXAMPLES]))
             yield _stage(pictures, benchmark, predicted)
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
@@ -187,7 +188,7 @@ def _corrupt(pictures: _Pictures, protocol: Protocol, condition: Condition) -> I
 
 
 def _jpeg(image: Image) -> bytes:
-    """Encode as the published files are: quality 85, 4:2:0. (They have optimised tables, which change no pixel.)"""
+    """Encode as the published files are: quality 85, 4:2:0. Their optimised tables change no pixel."""
     buffer = io.BytesIO()
     PIL.Image.fromarray(image).save(buffer, "JPEG", quality=85)
     return buffer.getvalue()
@@ -219,7 +220,7 @@ def _predict(
     return logits
 
 
-def _stage(pictures: _Pictures, benchmark: Benchmark, predicted: list[tuple[Condition, Logits, Image]]) -> Stage:
+def _stage(pictures: _Pictures, benchmark: Benchmark, predicted: list[tuple[Condition, Logits, Images]]) -> Stage:
     """Score what the model said of a block in each label space."""
     labels = np.array([s.label for s in pictures.samples], dtype=np.int32)
     own = benchmark.dataset.label_space
@@ -230,8 +231,8 @@ def _stage(pictures: _Pictures, benchmark: Benchmark, predicted: list[tuple[Cond
             rows = _taking_part(labels, space)
             entries.append((condition, space.name, score(logits[rows], labels[rows], space), rows))
     block = Block(tuple(s.id for s in pictures.samples), labels, tuple(entries), pictures.skipped)
-    # The first image of a run stands in its report, under every condition.
-    examples = _examples(block, predicted) if pictures.place == 0 and benchmark.protocol.corruptions else ()
+    # The first images of a run stand in its report.
+    examples = _examples(block, predicted) if pictures.place == 0 else ()
     return Stage(pictures.place, block, examples)
 
 
@@ -240,17 +241,20 @@ def _taking_part(labels: NDArray[np.int32], space: LabelSpace) -> NDArray[np.int
     return np.flatnonzero(everyone if space.columns is None else np.isin(labels, space.columns))
 
 
-def _examples(block: Block, predicted: list[tuple[Condition, Logits, Image]]) -> tuple[Example, ...]:
-    pictures = {condition: image for condition, _, image in predicted}
+def _examples(block: Block, predicted: list[tuple[Condition, Logits, Images]]) -> tuple[Example, ...]:
+    """Keep one image under every condition; where there is only one condition, several images."""
+    kept = 1 if len(predicted) > 1 else EXAMPLES
+    batches = {condition: images for condition, _, images in predicted}
     return tuple(
         Example(
-            image=block.images[0],
-            label=int(block.labels[0]),
+            image=image,
+            label=int(block.labels[i]),
             condition=condition,
-            prediction=int(scores.top[0, 0]),
-            confidence=float(scores.confidence[0]),
-            jpeg=_jpeg(_thumbnail(pictures[condition])),
+            prediction=int(scores.top[i, 0]),
+            confidence=float(scores.confidence[i]),
+            jpeg=_jpeg(_thumbnail(batches[condition][i])),
         )
+        for i, image in enumerate(block.images[:kept])
         for condition, _, scores, rows in block.scores
         if rows is None
     )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import os
-import tempfile
 from pathlib import Path
 
 from oodometer.errors import MetricError
 from oodometer.metrics import BaselineSpec, Estimate
 from oodometer.report import ResultTable, Summary, summarize, write_report
+from oodometer.report.summary import Corruptions
 from oodometer.store import Manifest, RunStore, Skipped
 
 __all__ = ["Run"]
@@ -16,6 +17,9 @@ __all__ = ["Run"]
 
 class Run:
     """The predictions of one model, and everything that follows from them.
+
+    ``baseline`` is always what CE and mCE are divided by: the name of a published baseline, a JSON file, a mapping, or
+    ``None`` for the one that the run was made with. The published ones are taken as exact.
 
     Parameters
     ----------
@@ -28,10 +32,90 @@ class Run:
         If it holds no run, or a damaged one.
     """
 
-    def __init__(
-        self, path: str | os.PathLike[str], temporary: tempfile.TemporaryDirectory[str] | None = None
-    ) -> None:
+    def __init__(self, path: str | os.PathLike[str]) -> None:
         self.store = RunStore(path)
         self.manifest: Manifest = self.store.read_manifest()
-        # A run without an output folder lives as long as this object: the folder goes when this goes.
-        self._temporary = temporary
+
+    @property
+    def path(self) -> Path:
+        """The folder of the run."""
+        return self.store.path
+
+    def summary(self, baseline: BaselineSpec = None) -> Summary:
+        """Return everything that a report says, as dataclasses."""
+        return self._recorded if baseline is None else summarize(self.store, baseline)
+
+    @functools.cached_property
+    def _recorded(self) -> Summary:
+        return summarize(self.store)
+
+    @property
+    def skipped(self) -> tuple[Skipped, ...]:
+        """The images that could not be read and are left out of every condition alike."""
+        return tuple(s for benchmark in self.manifest.benchmarks for s in self.store.skipped(benchmark.name))
+
+    @property
+    def errors(self) -> dict[str, tuple[float, ...]]:
+        """The top-1 error at each severity, by corruption; the extra ones too if they were run."""
+        part = self._corruptions(None)
+        return {row.name: tuple(e.value for e in row.errors) for row in (*part.rows, *part.extra)}
+
+    @property
+    def clean_error(self) -> Estimate:
+        """The top-1 error on the clean images."""
+        return self._corruptions(None).clean_error
+
+    def mce(self, baseline: BaselineSpec = None) -> Estimate:
+        """Return the mCE with its 95 % interval, as a fraction.
+
+        Raises
+        ------
+        MetricError
+            If one of the 15 corruptions is missing, or there is no baseline.
+        """
+        part = self._corruptions(baseline)
+        return _there("mCE", part.mce, part.mce_unavailable)
+
+    def relative_mce(self, baseline: BaselineSpec = None) -> Estimate:
+        """Return the relative mCE with its 95 % interval, as a fraction; raises ``MetricError`` like ``mce``."""
+        part = self._corruptions(baseline)
+        return _there("relative mCE", part.relative_mce, part.relative_mce_unavailable)
+
+    def table(self, baseline: BaselineSpec = None) -> ResultTable:
+        """Return the table of results; it prints as text and shows as HTML in a notebook."""
+        return ResultTable(self.summary(baseline))
+
+    def report(self, path: str | os.PathLike[str] | None = None, baseline: BaselineSpec = None) -> Path:
+        """Write the report as one self-contained HTML file, and ``results.json`` into the run's folder.
+
+        Parameters
+        ----------
+        path
+            Where to write the page; ``report.html`` in the run's folder unless given.
+        baseline
+            What CE and mCE are divided by.
+
+        Returns
+        -------
+        pathlib.Path
+            The page.
+        """
+        return write_report(self.store, None if path is None else Path(path), baseline)
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.path)!r}, model={self.manifest.model.name!r})"
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+    def _corruptions(self, baseline: BaselineSpec) -> Corruptions:
+        part = self.summary(baseline).corruptions
+        if part is None:
+            raise MetricError(f"{self.path} has no predictions on clean or corrupted images.")
+        return part
+
+
+def _there(name: str, estimate: Estimate | None, reason: str | None) -> Estimate:
+    if estimate is None:
+        raise MetricError(f"There is no {name}. {reason}")
+    return estimate

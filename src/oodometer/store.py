@@ -5,7 +5,7 @@ A run is a folder::
     RUN/
       manifest.json                        what was done: Manifest below, as JSON
       predictions/<benchmark>/<n>.parquet  one block of images, all its conditions; <n> = its place in the seeded order
-      examples.parquet                     a few of the pictures that the model saw, for the report
+      examples/<benchmark>.parquet         a few of the pictures that the model saw, for the report
       report.html, results.json            derived from the above; rebuilt by ``oodometer report RUN``
 
 Columns of a predictions file, one row for each image, condition and label space:
@@ -327,8 +327,8 @@ class RunStore:
                 parts.append(rows.filter(pc.equal(rows["label_space"], label_space)))
         return _dense(pa.concat_tables(parts) if parts else _schema().empty_table(), self._folder(benchmark))
 
-    def write_examples(self, examples: Sequence[Example]) -> None:
-        """Write the pictures for the report atomically."""
+    def write_examples(self, benchmark: str, examples: Sequence[Example]) -> None:
+        """Write the pictures of one benchmark for the report atomically."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -346,13 +346,13 @@ class RunStore:
         ]
         sink = pa.BufferOutputStream()
         pq.write_table(pa.Table.from_pylist(rows), sink)
-        write_atomically(self.path / "examples.parquet", sink.getvalue().to_pybytes())
+        write_atomically(self._examples(benchmark), sink.getvalue().to_pybytes())
 
-    def examples(self) -> list[Example]:
-        """Read the pictures for the report; none if none were kept."""
+    def examples(self, benchmark: str) -> list[Example]:
+        """Read the pictures of one benchmark for the report; none if none were kept."""
         import pyarrow.parquet as pq
 
-        path = self.path / "examples.parquet"
+        path = self._examples(benchmark)
         if not path.is_file():
             return []
         with _mapped_errors(f"reading {path}"):
@@ -367,6 +367,9 @@ class RunStore:
                 )
                 for row in pq.read_table(path).to_pylist()
             ]
+
+    def _examples(self, benchmark: str) -> Path:
+        return self.path / "examples" / f"{benchmark}.parquet"
 
     def _folder(self, benchmark: str) -> Path:
         return self.path / "predictions" / benchmark

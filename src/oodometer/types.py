@@ -55,9 +55,9 @@ class Sample:
 class LabelSpace:
     """The classes among which a prediction is made.
 
-    ``classes`` are the identifiers (wnids for ImageNet) in the order of the logits' columns; ``names`` are the words for
-    people. ``columns``, if given, are the columns that take part: all other logits are removed before the argmax and
-    the softmax, as the 200-class score of ImageNet-R demands. Labels and predictions are always positions in
+    ``classes`` are the identifiers (wnids for ImageNet) in the order of the logits' columns; ``names`` are the words
+    for people. ``columns``, if given, are the columns that take part: all other logits are removed before the argmax
+    and the softmax, as the 200-class score of ImageNet-R demands. Labels and predictions are always positions in
     ``classes``, masked or not.
     """
 
@@ -137,8 +137,8 @@ class Protocol:
 class Model(typing.Protocol):
     """A classifier: anything with ``predict``.
 
-    An adapter may also carry ``name`` (str), ``fingerprint`` (str, of its weights) and ``normalization`` (a mapping with
-    ``mean`` and ``std``), which are recorded with the run.
+    An adapter may also carry ``name`` (str), ``fingerprint`` (str, of its weights) and ``normalization``
+    (``oodometer.Normalization``), which are recorded with the run.
     """
 
     def predict(self, images: Images) -> Logits:

@@ -7,12 +7,15 @@ import importlib.metadata
 import os
 import platform
 import shlex
+import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import filelock
 import msgspec
@@ -40,7 +43,7 @@ def evaluate(
     out: str | os.PathLike[str] | None = None,
     *,
     imagenet_r: str | os.PathLike[str] | None = None,
-    labels: str | os.PathLike[str] | None = None,
+    labels: str | Path | Mapping[str, int | str] | None = None,
     classes: int | None = None,
     corruptions: str | Sequence[str] = "imagenet-c",
     preprocess: str = "imagenet224",
@@ -72,8 +75,8 @@ def evaluate(
     imagenet_r
         The folder of ImageNet-R, or of other renditions in its layout.
     labels, classes
-        The file that says which class a folder or file has, and how many classes the model has; see
-        ``oodometer.datasets.open_folder``.
+        A file or mapping that says which class a folder or file has, and how many classes the model has; see
+        ``oodometer.open_folder``. They belong to a folder; a ``Dataset`` has its own.
     corruptions
         ``"imagenet-c"`` (the 15), ``"extra"`` (the other 4), ``"all"``, a family, or names.
     preprocess
@@ -111,7 +114,7 @@ def evaluate(
         ``MetricError`` and ``StoreError`` (see ``oodometer.errors``). Nothing is left half-written.
     """
     if isinstance(data, (str, os.PathLike)):
-        data = open_folder(os.fspath(data), labels=labels and os.fspath(labels), classes=classes)
+        data = open_folder(os.fspath(data), labels=labels, classes=classes)
     protocol = plan.make_protocol(
         corruptions=corruptions, preprocess=preprocess, encoding=encoding, edition=edition, method=method, seed=seed
     )
@@ -148,15 +151,21 @@ def evaluate_benchmarks(
         baseline = "alexnet" if space == "imagenet-1k" else None
     divisor = load_baseline(baseline, space)
     loaded = load_model(model, normalization)
-    temporary = tempfile.TemporaryDirectory(prefix="oodometer-") if out is None else None
-    store = RunStore(temporary.name if temporary else os.fspath(out))  # type: ignore[arg-type]  # one of them is there
     manifest = _manifest(loaded, benchmarks, divisor)
-    with _exclusive(store.path), ProgressBar() if progress else contextlib.nullcontext(Silent()) as observer:
-        if store.exists():
-            store.check_same_plan(manifest)
-        for benchmark in benchmarks:
-            _fill(store, manifest, loaded, benchmark, divisor, execution, observer)
-    return Run(store.path, temporary)
+    with contextlib.ExitStack() as on_error:
+        if out is None:
+            out = tempfile.mkdtemp(prefix="oodometer-")
+            on_error.callback(shutil.rmtree, out, ignore_errors=True)
+        store = RunStore(out)
+        with _exclusive(store.path), ProgressBar() if progress else contextlib.nullcontext(Silent()) as observer:
+            if store.exists():
+                store.check_same_plan(manifest)
+            for benchmark in benchmarks:
+                _fill(store, manifest, loaded, benchmark, divisor, execution, observer)
+        run = Run(store.path)
+        # A folder of our own making lives as long as the run that is returned.
+        weakref.finalize(run, on_error.pop_all().close)
+    return run
 
 
 def _fill(
@@ -183,7 +192,7 @@ def _fill(
             store.write_manifest(manifest)
         for ready in held:
             if ready.examples:
-                store.write_examples(ready.examples)
+                store.write_examples(benchmark.name, ready.examples)
             store.write_block(benchmark.name, ready.place, ready.block)
             running.add(ready.block)
         held.clear()
@@ -194,16 +203,25 @@ def _fill(
 
 
 def _manifest(model: Model, benchmarks: Sequence[Benchmark], baseline: Baseline | None) -> Manifest:
-    published = baseline is not None and BASELINES.get(baseline.name) == baseline
     return Manifest(
         format=FORMAT,
         model=_describe(model),
         benchmarks=tuple(b.record() for b in benchmarks),
-        baseline=baseline.name if baseline and published else baseline and msgspec.to_builtins(baseline),
+        baseline=_recorded(baseline),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         command=shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
         environment=_environment(),
     )
+
+
+def _recorded(baseline: Baseline | None) -> str | dict[str, Any] | None:
+    """Name a published baseline; keep the content of any other, so that the store alone gives the same numbers."""
+    if baseline is None:
+        return None
+    if BASELINES.get(baseline.name) == baseline:
+        return baseline.name
+    content: dict[str, Any] = msgspec.to_builtins(baseline)
+    return content
 
 
 def _describe(model: Model) -> ModelRecord:
@@ -240,7 +258,9 @@ def _exclusive(folder: Path) -> Iterator[None]:
         lock = filelock.FileLock(folder / ".lock", timeout=0)
         lock.acquire()
     except filelock.Timeout as error:
-        raise StoreError(f"Another process is evaluating into {folder}. Wait for it, or choose another folder.") from error
+        raise StoreError(
+            f"Another process is evaluating into {folder}. Wait for it, or choose another folder."
+        ) from error
     except OSError as error:
         raise StoreError(f"Cannot write to the output folder {folder}: {error.strerror}.") from error
     try:

@@ -1,0 +1,5 @@
+"""``python -m oodometer``."""
+
+from oodometer.cli import main
+
+main()

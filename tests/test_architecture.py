@@ -1,0 +1,122 @@
+"""The promises of the design: imports point one way, the facade is what it says, importing the package is light."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import oodometer
+
+PACKAGE = Path(oodometer.__file__).parent
+
+# From the bottom to the top. A module imports only from layers below its own, or from its own folder.
+LAYERS = [
+    {"errors", "families", "progress"},
+    {"types", "seeding"},
+    {"textures", "preprocess", "scoring"},
+    {"corruptions", "datasets", "models", "metrics"},
+    {"store"},
+    {"report", "plan"},
+    {"road", "run", "running"},
+    {"evaluation"},
+    {"demo"},
+    {"cli"},
+    {"__main__"},
+]
+RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
+
+
+def _modules():
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        if parts != ("__init__",):
+            yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
+
+
+def _imports(path):
+    """Yield the modules of the package that a file imports, at its top or within its functions."""
+    names = {name for name, _ in _modules()}
+    for node in ast.walk(ast.parse(path.read_text())):
+        found = []
+        if isinstance(node, ast.Import):
+            found = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            found = [f"{node.module}.{alias.name}" for alias in node.names]
+        for name in found:
+            inner = name.removeprefix("oodometer.")
+            if name.startswith("oodometer."):
+                yield inner if inner in names else inner.rpartition(".")[0]
+
+
+def test_every_module_has_a_layer():
+    assert {name.split(".")[0] for name, _ in _modules()} == set(RANK)
+
+
+def test_imports_point_downward():
+    upward = [
+        f"{name} imports {imported}"
+        for name, path in _modules()
+        for imported in _imports(path)
+        if imported
+        and imported.split(".")[0] != name.split(".")[0]
+        and RANK[imported.split(".")[0]] >= RANK[name.split(".")[0]]
+    ]
+    assert not upward
+
+
+def test_no_module_imports_itself_by_a_detour():
+    graph = {name: {i for i in _imports(path) if i and i != name} for name, path in _modules()}
+
+    def reaches(start, goal, seen):
+        return any(
+            after == goal or (after not in seen and reaches(after, goal, seen | {after}))
+            for after in graph.get(start, ())
+        )
+
+    # A folder's own __init__ imports its files, and they may import their siblings but not it.
+    assert not [name for name in graph if reaches(name, name, {name})]
+
+
+def test_frameworks_are_imported_by_their_adapter_alone():
+    heavy = {"torch", "efficientnet_lite_pytorch", "foolbox", "tensorflow", "jax"}
+    adapters = {"models.torch", "models.demo"}
+    guilty = []
+    for name, path in _modules():
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                names = [node.module or ""]
+            if name not in adapters and heavy & {n.split(".")[0] for n in names}:
+                guilty.append(name)
+    assert not guilty
+
+
+def test_the_facade_is_its_all():
+    assert oodometer.__all__ == sorted(oodometer.__all__)
+    assert dir(oodometer) == oodometer.__all__
+    for name in oodometer.__all__:
+        assert getattr(oodometer, name) is not None
+    assert callable(oodometer.evaluate)
+
+
+def test_a_function_wins_over_the_module_that_holds_it():
+    script = "import oodometer.cli, oodometer.evaluation, oodometer; print(callable(oodometer.evaluate))"
+    assert _python(script) == "True"
+
+
+def test_importing_the_package_is_light():
+    heavy = ["torch", "numba", "cv2", "scipy", "pyarrow", "rich", "click", "jinja2", "PIL", "foolbox"]
+    script = f"import sys, oodometer; print([n for n in {heavy} if n in sys.modules])"
+    assert _python(script) == "[]"
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    assert not hasattr(oodometer, "corupt")
+
+
+def _python(script):
+    return subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120
+    ).stdout.strip()

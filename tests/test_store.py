@@ -1,0 +1,211 @@
+"""A run on disk: written whole or not at all, read as it was written, never mixed."""
+
+import errno
+import os
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oodometer.errors import StoreError
+from oodometer.preprocess import PREPROCESS
+from oodometer.scoring import score
+from oodometer.store import BenchmarkRecord, Block, Manifest, ModelRecord, RunStore, Skipped, write_atomically
+from oodometer.types import CLEAN, Condition, LabelSpace, Protocol
+
+SPACE = LabelSpace("custom-7", tuple("abcdefg"), tuple("abcdefg"))
+CONDITIONS = (CLEAN, Condition("fog", 1), Condition("fog", 2), Condition("contrast", 1))
+
+
+def _manifest(**changes):
+    protocol = Protocol(PREPROCESS["none"], "memory", "imagenet224", "fast", ("fog",), 0)
+    benchmark = {
+        "name": "imagenet-c",
+        "dataset": "val",
+        "digest": "d1",
+        "images": 8,
+        "classes": SPACE.classes,
+        "class_names": SPACE.names,
+        "label_spaces": (SPACE.name,),
+        "protocol": protocol,
+    }
+    benchmark.update({key: value for key, value in changes.items() if key in benchmark})
+    return Manifest(
+        format=changes.get("format", 1),
+        model=changes.get("model", ModelRecord("m", "f1", None)),
+        benchmarks=(BenchmarkRecord(**benchmark),),
+        baseline=None,
+        created="2026-01-01T00:00:00+00:00",
+        command="oodometer",
+        environment={},
+    )
+
+
+def _block(images, seed=0, skipped=()):
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, 7, len(images)).astype(np.int32)
+    logits = {condition: rng.normal(size=(len(images), 7)) for condition in CONDITIONS}
+    scores = tuple((c, SPACE.name, score(logits[c], labels, SPACE), None) for c in CONDITIONS)
+    return Block(tuple(images), labels, scores, tuple(skipped))
+
+
+def test_a_block_comes_back_as_it_went(tmp_path):
+    store = RunStore(tmp_path)
+    block = _block(["b/2.png", "a/1.png", "c/3.png"])
+    store.write_block("imagenet-c", 0, block)
+    table = store.table("imagenet-c", SPACE.name)
+    assert table.images == ("a/1.png", "b/2.png", "c/3.png")
+    assert table.conditions == CONDITIONS
+    order = [1, 0, 2]
+    np.testing.assert_array_equal(table.labels, block.labels[order])
+    for i, (_, _, scores, _) in enumerate(block.scores):
+        np.testing.assert_array_equal(table.top[:, i], scores.top[order])
+        np.testing.assert_array_equal(table.confidence[:, i], scores.confidence[order])
+        np.testing.assert_array_equal(table.nll[:, i], scores.nll[order])
+        np.testing.assert_array_equal(table.hits[:, i], scores.top[order, 0] == block.labels[order])
+
+
+@given(st.permutations(range(9)), st.lists(st.integers(1, 8), max_size=4))
+def test_any_cut_into_blocks_gives_the_same_table(tmp_path_factory, order, cuts):
+    """The union of the files is the run, in whatever pieces and order it was written."""
+    names = [f"{i}.png" for i in range(9)]
+    whole, pieces = (RunStore(tmp_path_factory.mktemp("run")) for _ in range(2))
+    block = _block(names)
+    whole.write_block("imagenet-c", 0, block)
+    edges = sorted({0, 9, *cuts})
+    for start, stop in zip(edges, edges[1:], strict=False):
+        rows = np.array(order[start:stop])
+        pieces.write_block("imagenet-c", start, _rows(block, rows))
+    one, other = (store.table("imagenet-c", SPACE.name) for store in (whole, pieces))
+    assert one.images == other.images
+    for field in ("labels", "top", "confidence", "nll"):
+        np.testing.assert_array_equal(getattr(one, field), getattr(other, field))
+
+
+def _rows(block, rows):
+    def taken(scores):
+        return type(scores)(scores.top[rows], scores.confidence[rows], scores.nll[rows])
+
+    return Block(
+        tuple(block.images[i] for i in rows),
+        block.labels[rows],
+        tuple((c, name, taken(s), None) for c, name, s, _ in block.scores),
+    )
+
+
+def test_skipped_images_are_done_and_named(tmp_path):
+    store = RunStore(tmp_path)
+    store.write_block(
+        "imagenet-c", 0, _block(["a.png"], skipped=[Skipped("z.png", "cut"), Skipped("b.png", "no image")])
+    )
+    store.write_block("imagenet-c", 3, _block([], skipped=[Skipped("y.png", "empty")]))
+    assert [s.image for s in store.skipped("imagenet-c")] == ["b.png", "y.png", "z.png"]
+    assert store.done("imagenet-c") == {"a.png", "b.png", "y.png", "z.png"}
+    assert store.table("imagenet-c", SPACE.name).images == ("a.png",)
+
+
+def test_an_image_predicted_twice_is_refused(tmp_path):
+    store = RunStore(tmp_path)
+    store.write_block("imagenet-c", 0, _block(["a.png", "b.png"]))
+    store.write_block("imagenet-c", 1, _block(["b.png"]))
+    with pytest.raises(StoreError, match=r"'b\.png' has 2 predictions"):
+        store.table("imagenet-c", SPACE.name)
+
+
+def test_nothing_written_is_an_empty_table(tmp_path):
+    table = RunStore(tmp_path).table("imagenet-c", SPACE.name)
+    assert table.images == ()
+    assert table.hits.shape == (0, 0)
+
+
+def test_the_manifest_comes_back_as_it_went(tmp_path):
+    store = RunStore(tmp_path / "run")
+    assert not store.exists()
+    store.write_manifest(_manifest())
+    assert store.read_manifest() == _manifest()
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"model": ModelRecord("m", "f2", None)}, "model.fingerprint"),
+        ({"model": ModelRecord("n", "f1", None)}, "model.name"),
+        ({"digest": "d2"}, "benchmarks.imagenet-c.digest"),
+        ({"images": 9}, "benchmarks.imagenet-c.images"),
+        (
+            {"protocol": Protocol(PREPROCESS["none"], "jpeg85", "imagenet224", "fast", ("fog",), 0)},
+            "protocol.encoding",
+        ),
+        ({"protocol": Protocol(PREPROCESS["none"], "memory", "imagenet224", "fast", ("fog",), 1)}, "protocol.seed"),
+    ],
+)
+def test_another_plan_is_refused_and_the_difference_named(tmp_path, change, named):
+    store = RunStore(tmp_path)
+    store.write_manifest(_manifest())
+    store.check_same_plan(_manifest())
+    with pytest.raises(StoreError, match="holds another run") as refusal:
+        store.check_same_plan(_manifest(**change))
+    assert named in str(refusal.value)
+
+
+def test_a_format_of_the_future_is_refused_by_its_number(tmp_path):
+    store = RunStore(tmp_path)
+    store.write_manifest(_manifest(format=99))
+    with pytest.raises(StoreError, match="format 99"):
+        store.read_manifest()
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"null", b'{"format": 1}', b"\xff\xfe"])
+def test_a_damaged_manifest_is_an_error_that_names_it(tmp_path, content):
+    (tmp_path / "manifest.json").write_bytes(content)
+    with pytest.raises(StoreError, match=r"manifest\.json"):
+        RunStore(tmp_path).read_manifest()
+
+
+def test_a_folder_without_a_manifest_is_no_run(tmp_path):
+    with pytest.raises(StoreError, match="is not a run"):
+        RunStore(tmp_path).read_manifest()
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda raw: raw[: len(raw) // 2], lambda raw: b"", lambda raw: b"no parquet at all"]
+)
+def test_a_damaged_block_is_an_error_that_names_it(tmp_path, damage):
+    store = RunStore(tmp_path)
+    store.write_block("imagenet-c", 0, _block(["a.png"]))
+    file = tmp_path / "predictions" / "imagenet-c" / "00000000.parquet"
+    file.write_bytes(damage(file.read_bytes()))
+    for read in (store.done, store.skipped, lambda name: store.table(name, SPACE.name)):
+        with pytest.raises(StoreError, match=r"00000000\.parquet"):
+            read("imagenet-c")
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, step):
+    def full(*_arguments, **_options):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    path = tmp_path / "file"
+    write_atomically(path, b"old")
+    monkeypatch.setattr(*((os, "fsync", full) if step == "fsync" else ("pathlib.Path.replace", full)))
+    with pytest.raises(StoreError, match="The disk is full"):
+        write_atomically(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_columns_are_what_the_format_says(tmp_path):
+    """The table in the module's docstring is the contract with pandas, Polars and DuckDB."""
+    import pyarrow.parquet as pq
+
+    from oodometer import store as module
+
+    store = RunStore(tmp_path)
+    store.write_block("imagenet-c", 0, _block(["a.png"]))
+    schema = pq.read_schema(tmp_path / "predictions" / "imagenet-c" / "00000000.parquet")
+    for field in schema:
+        kind = "list<int32>" if field.name == "top5" else str(field.type)
+        assert f"\n{field.name:<13}{kind}" in module.__doc__
+    assert msgspec.json.decode(schema.metadata[b"oodometer.skipped"]) == []
