@@ -1,0 +1,40 @@
+"""What several test modules need: the golden images, the frost textures and the tools."""
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from oodometer import textures
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def golden():
+    """Find the outputs of the published code, whose photographs may not be copied into the repository."""
+    folder = Path(os.environ.get("OODOMETER_GOLDEN") or CHECKOUT.parent / "shared" / "golden")
+    if (folder / "manifest.json").is_file():
+        return folder
+    message = f"No golden images in {folder}: set OODOMETER_GOLDEN to the folder that holds their manifest.json."
+    if os.environ.get("OODOMETER_REQUIRE_GOLDEN") == "1":
+        pytest.fail(message)
+    pytest.skip(message)
+
+
+@pytest.fixture(scope="session")
+def frost():
+    """Find frost's textures, or fetch them; a test that needs them fails without."""
+    return textures.find_frost() or textures.fetch_frost()
+
+
+@pytest.fixture(scope="session")
+def exactness():
+    """Load the script ``tools/exactness.py`` as a module."""
+    spec = importlib.util.spec_from_file_location("exactness", CHECKOUT / "tools" / "exactness.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["exactness"] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
