@@ -107,10 +107,11 @@ def corrupt(
     A severity between two published ones mixes their constants linearly, below 1 with those of an unchanged image,
     except where that would not mean a strength between:
 
-    ================== ==================================================================================
+    ================== ============================================================================================
     shot_noise         ``1 / sqrt(photons)`` is mixed, which the noise's deviation is proportional to
-    defocus_blur       grows in small steps: its disk is made of whole pixels
-    glass_blur         displacement and passes step at the middle, sigma too where it falls (cifar32, 3 to 4)
+    defocus_blur       grows in small steps, as its disk is made of whole pixels; a softer edge stays up to the next row
+    glass_blur         a broken number of passes: the last one moves a share of the pixels; where the largest
+                       displacement differs, it and the passes step at the middle
     zoom_blur          the largest zoom is mixed; the number of zooms is rounded up
     snow               below 1 the flakes get rare and the whitening fades
     spatter            between water (3) and mud (4) the nearer one is taken, at the middle mud
@@ -118,7 +119,7 @@ def corrupt(
     elastic_transform  alpha and sigma are mixed geometrically, unless alpha is 0 on one side
     pixelate           grows in small steps: the small picture has whole pixels
     jpeg_compression   the quality is rounded to a whole number, from 100 at severity 0
-    ================== ==================================================================================
+    ================== ============================================================================================
 
     References
     ----------

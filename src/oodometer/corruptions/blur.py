@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from oodometer.corruptions.rendering import central_zoom, gaussian, streak, to_uint8, unit
-from oodometer.corruptions.severity import Row, Table, column, mix, nearest
+from oodometer.corruptions.severity import Row, Table, column, linear, mix, nearest
 from oodometer.types import Image
 
 __all__ = [
@@ -30,6 +30,13 @@ __all__ = [
     "zoom_blur",
 ]
 
+
+def _between_disks(low: Row, high: Row, t: float) -> Row:
+    """Mix both, but keep a softer edge up to the next row: small disks have no other blur, and would lose it."""
+    radius, alias = linear(low, high, t)
+    return radius, max(low[1], alias)
+
+
 # Constants: radius of the disk in pixels, sigma of the smoothing that softens its edge.
 DEFOCUS_BLUR = Table(
     clean=(0, 0),
@@ -37,6 +44,7 @@ DEFOCUS_BLUR = Table(
     inception299=((4, 0.1), (5, 0.5), (7, 0.5), (10, 0.5), (12, 0.5)),
     tiny64=((0.5, 0.6), (1, 0.1), (1.5, 0.1), (2.5, 0.01), (3, 0.1)),
     cifar32=((0.3, 0.4), (0.4, 0.5), (0.5, 0.6), (1, 0.2), (1.5, 0.1)),
+    between=_between_disks,
 )
 
 
@@ -73,9 +81,9 @@ def _smooth_rows(disk: NDArray[np.float32], weights: NDArray[np.float32]) -> NDA
 
 
 def _between_glasses(low: Row, high: Row, t: float) -> Row:
-    """Step the two whole numbers at the middle; mix sigma where it grows, and let it step with them where it falls."""
-    sigma, delta, iterations = nearest(low, high, t)
-    return (mix(low[0], high[0], t) if high[0] >= low[0] else sigma), delta, iterations
+    """Mix sigma and the passes; but where the displacement differs, let it and the passes step at the middle."""
+    sigma, _, iterations = linear(low, high, t)
+    return (sigma, low[1], iterations) if low[1] == high[1] else (sigma, *nearest(low, high, t)[1:])
 
 
 # Constants: sigma of the blurs before and after, largest displacement in pixels, passes.
@@ -108,7 +116,7 @@ def glass_blur(
     rng: np.random.RandomState,
     sigma: float,
     delta: int,
-    iterations: int,
+    iterations: float,
     copy: CopyPixels = copy_pixels,
 ) -> Image:
     """Blur, let each pixel take the colour of one nearby, from the bottom right to the top left, and blur again.
@@ -121,7 +129,9 @@ def glass_blur(
     rows = np.arange(height - delta, delta, -1)
     columns = np.arange(width - delta, delta, -1)
     # A shift is (dx, dy), drawn pixel by pixel; the upper bound is exclusive, so that shifts lean to the top left.
-    drawn = rng.randint(-delta, delta, size=(iterations, len(rows) * len(columns), 2)).astype(np.int64)
+    drawn = rng.randint(-delta, delta, size=(math.ceil(iterations), len(rows) * len(columns), 2)).astype(np.int64)
+    if iterations < len(drawn):  # between published severities: the last pass moves a share of the pixels
+        drawn[-1, rng.random_sample(len(rows) * len(columns)) >= iterations % 1] = 0
     source = np.arange(height * width)
     copy(source, (rows[:, np.newaxis] * width + columns).ravel(), drawn[..., 1] * width + drawn[..., 0])
     copied = blurred.reshape(-1, 3)[source].reshape(image.shape)

@@ -166,7 +166,7 @@ def pixelate(image: Image, rng: np.random.RandomState, scale: float) -> Image:
     height, width = image.shape[:2]
     box = PIL.Image.Resampling.BOX
     small = PIL.Image.fromarray(image).resize((int(width * scale), int(height * scale)), box)
-    return np.asarray(small.resize((width, height), box))
+    return np.array(small.resize((width, height), box))
 
 
 def _whole_quality(low: Row, high: Row, t: float) -> Row:
@@ -188,7 +188,7 @@ def jpeg_compression(image: Image, rng: np.random.RandomState, quality: int) -> 
     """Encode as JPEG and decode, with Pillow's libjpeg-turbo (libjpeg 9, used in 2018, halves chroma otherwise)."""
     encoded = io.BytesIO()
     PIL.Image.fromarray(image).save(encoded, format="JPEG", quality=quality)
-    return np.asarray(PIL.Image.open(encoded))
+    return np.array(PIL.Image.open(encoded))
 
 
 def _between_saturations(low: Row, high: Row, t: float) -> Row:

@@ -13,7 +13,7 @@ from oodometer.types import Image
 __all__ = ["glass_blur"]
 
 
-def glass_blur(image: Image, rng: np.random.RandomState, sigma: float, delta: int, iterations: int) -> Image:
+def glass_blur(image: Image, rng: np.random.RandomState, sigma: float, delta: int, iterations: float) -> Image:
     """``blur.glass_blur`` with its inner loop compiled: the same pixels from the same draws."""
     from oodometer.corruptions._kernels import copy_pixels  # imports Numba
 
