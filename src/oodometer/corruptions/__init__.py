@@ -110,7 +110,7 @@ def corrupt(
     ================== ============================================================================================
     shot_noise         ``1 / sqrt(photons)`` is mixed, which the noise's deviation is proportional to
     defocus_blur       grows in small steps, as its disk is made of whole pixels; a softer edge stays up to the next row
-    glass_blur         a broken number of passes: the last one moves a share of the pixels; where the largest
+    glass_blur         a fractional number of passes: the last one moves a share of the pixels; where the largest
                        displacement differs, it and the passes step at the middle
     zoom_blur          the largest zoom is mixed; the number of zooms is rounded up
     snow               below 1 the flakes get rare and the whitening fades

@@ -24,7 +24,7 @@ __all__ = ["BRIGHTNESS", "FOG", "FROST", "SNOW", "SPATTER", "brightness", "fog",
 # radius and sigma of their streaks, share of the image that is kept from whitening.
 # Towards severity 0 the flakes get rare (mean far under the threshold) and the whitening ends.
 SNOW = Table(
-    clean=(-1, None, None, None, None, None, 1),
+    clean=(-0.6, None, None, None, None, None, 1),
     imagenet224=(
         (0.1, 0.3, 3, 0.5, 10, 4, 0.8),
         (0.2, 0.3, 2, 0.5, 12, 4, 0.7),
