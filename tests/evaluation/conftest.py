@@ -28,6 +28,11 @@ class Probe:
         return self.logits(images)
 
 
+@pytest.fixture(autouse=True)
+def _with_frost(frost):
+    """Have the textures: without them an evaluation leaves frost out."""
+
+
 @pytest.fixture
 def textured():
     """Return a function that makes a picture with strong texture, a different one for each number."""

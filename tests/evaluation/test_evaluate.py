@@ -4,9 +4,9 @@ import json
 
 import numpy as np
 import pytest
-from conftest import FAST, Probe
 
 import oodometer
+from conftest import FAST, Probe
 from oodometer.datasets import imagenet1k, imagenet_r
 from oodometer.errors import ArgumentError, DatasetError, ModelError, StoreError
 from oodometer.families import EXTRA, IMAGENET_C

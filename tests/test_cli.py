@@ -1,0 +1,210 @@
+"""The command line: what it prints, what it writes, and how it says no."""
+
+import subprocess
+import sys
+
+import numpy as np
+import PIL.Image
+import pytest
+
+import oodometer
+from oodometer.cli import main
+from oodometer.families import EXTRA, IMAGENET_C
+
+OPTIONS = ["--preprocess", "none", "--edition", "tiny64", "--corruptions", "contrast,fog"]
+
+
+@pytest.fixture
+def call(capsys):
+    """Return a function that runs a command and gives its exit status, output and errors."""
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as end:
+            main([str(a) for a in arguments])
+        output = capsys.readouterr()
+        return end.value.code or 0, output.out, output.err
+
+    return run
+
+
+@pytest.fixture
+def val(tmp_path):
+    """Write four textured pictures in folders named by wnid."""
+    rng = np.random.default_rng(0)
+    for wnid in ("n01440764", "n01443537"):
+        (tmp_path / "val" / wnid).mkdir(parents=True)
+        for i in range(2):
+            pixels = rng.integers(0, 256, (64, 64, 3)).astype(np.uint8)
+            PIL.Image.fromarray(pixels).save(tmp_path / "val" / wnid / f"{i}.png")
+    return tmp_path / "val"
+
+
+def test_list_names_everything(call):
+    status, out, _ = call("list")
+    assert status == 0
+    for name in (*IMAGENET_C, *EXTRA, "imagenet224", "cifar32", "alexnet", "demo", "torch:PACKAGE.MODULE:FACTORY"):
+        assert name in out
+
+
+def test_corrupt_writes_what_the_function_gives(call, tmp_path, val):
+    source, made = val / "n01440764" / "0.png", tmp_path / "out.png"
+    status, _, _ = call("corrupt", source, "-c", "fog", "-s", "2.5", "-o", made, "--seed", 7, "--edition", "tiny64")
+    assert status == 0
+    expected = oodometer.corrupt(
+        np.asarray(PIL.Image.open(source)), "fog", severity=2.5, seed=7, edition="tiny64", method="fast"
+    )
+    np.testing.assert_array_equal(np.asarray(PIL.Image.open(made)), expected)
+
+
+def test_evaluate_then_report_from_the_store_alone(call, tmp_path, val):
+    run = tmp_path / "run"
+    status, out, _ = call("evaluate", "fake", "--data", val, "-o", run, *OPTIONS)
+    assert status == 0
+    assert str(run / "report.html") in out
+    page, numbers = (run / "report.html").read_text(), (run / "results.json").read_text()
+    (run / "report.html").unlink()
+    (run / "results.json").unlink()
+    val.rename(tmp_path / "gone")
+    status, again, _ = call("report", run)
+    assert (status, again) == (0, out)
+    assert (run / "report.html").read_text() == page
+    assert (run / "results.json").read_text() == numbers
+
+
+def test_evaluate_without_an_output_folder_prints_the_table(call, val):
+    """Case K4."""
+    status, out, _ = call("evaluate", "fake", "--data", val, *OPTIONS)
+    assert status == 0
+    assert "contrast" in out
+    assert "Nothing was saved" in out
+
+
+def test_skipped_images_show_in_the_exit_status(call, tmp_path, val):
+    """Case C4."""
+    (val / "n01440764" / "broken.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    status, out, err = call("evaluate", "fake", "--data", val, "-o", tmp_path / "run", *OPTIONS)
+    assert status == 3
+    assert "broken.png" in out
+    assert "broken.png" in err
+    assert call("report", tmp_path / "run")[0] == 3
+
+
+BAD_INPUT = {
+    "an unknown corruption": (["corrupt", "{image}", "-c", "fogg", "-o", "{new}.png"], "'fog'"),
+    "a severity out of range": (["corrupt", "{image}", "-c", "fog", "-s", "6", "-o", "{new}.png"], "0"),
+    "a severity that is no number": (["corrupt", "{image}", "-c", "fog", "-s", "three", "-o", "{new}.png"], "three"),
+    "a severity of NaN": (["corrupt", "{image}", "-c", "fog", "-s", "nan", "-o", "{new}.png"], "nan"),
+    "an unknown format": (["corrupt", "{image}", "-c", "fog", "-o", "{new}.xyz"], ".xyz"),
+    "no format": (["corrupt", "{image}", "-c", "fog", "-o", "{new}"], "{new}"),
+    "an image that is not there": (["corrupt", "{gone}.png", "-c", "fog", "-o", "{new}.png"], "{gone}.png"),
+    "an image that is none": (["corrupt", "{text}", "-c", "fog", "-o", "{new}.png"], "{text}"),
+    "an output below a file": (["corrupt", "{image}", "-c", "fog", "-o", "{text}/out.png"], "{text}"),
+    "an unknown model": (["evaluate", "dmeo", "--data", "{val}", "-o", "{new}"], "'demo'"),
+    "an unknown corruption to evaluate": (
+        ["evaluate", "fake", "--data", "{val}", "-o", "{new}", "--corruptions", "fog,snwo"],
+        "'snow'",
+    ),
+    "data that are not there": (["evaluate", "fake", "--data", "{gone}", "-o", "{new}"], "{gone}"),
+    "data that are a file": (["evaluate", "fake", "--data", "{text}", "-o", "{new}"], "{text}"),
+    "an empty folder": (["evaluate", "fake", "--data", "{empty}", "-o", "{new}"], "{empty}"),
+    "a flat folder": (["evaluate", "fake", "--data", "{val}/n01440764", "-o", "{new}"], "class"),
+    "an unknown class": (["evaluate", "fake", "--data", "{unknown}", "-o", "{new}"], "poodle"),
+    "an unknown baseline": (
+        ["evaluate", "fake", "--data", "{val}", "-o", "{new}", "--baseline", "alexnett"],
+        "alexnet",
+    ),
+    "a baseline file that is none": (
+        ["evaluate", "fake", "--data", "{val}", "-o", "{new}", "--baseline", "{text}"],
+        "{text}",
+    ),
+    "an output that is a file": (["evaluate", "fake", "--data", "{val}", "-o", "{text}"], "{text}"),
+    "a labels file that is not there": (
+        ["evaluate", "fake", "--data", "{val}", "-o", "{new}", "--labels", "{gone}.csv"],
+        "{gone}.csv",
+    ),
+    "a run that is none": (["report", "{empty}"], "{empty}"),
+    "a command that is none": (["evalute"], "evalute"),
+    "an option that is none": (["evaluate", "fake", "--data", "{val}", "--sed", "1"], "--sed"),
+    "something else to fetch": (["fetch", "snow"], "snow"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_INPUT)
+def test_bad_input_is_one_message_and_status_two(call, tmp_path, val, case):
+    arguments, named = BAD_INPUT[case]
+    text = tmp_path / "text.txt"
+    text.write_text("no image, no folder, no JSON")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "unknown" / "poodle").mkdir(parents=True)
+    PIL.Image.new("RGB", (64, 64)).save(tmp_path / "unknown" / "poodle" / "a.png")
+    places = {
+        "image": val / "n01440764" / "0.png",
+        "val": val,
+        "text": text,
+        "empty": tmp_path / "empty",
+        "unknown": tmp_path / "unknown",
+        "gone": tmp_path / "gone",
+        "new": tmp_path / "new",
+    }
+    before = sorted(tmp_path.rglob("*"))
+    status, out, err = call(*(a.format(**places) for a in arguments))
+    assert status == 2
+    assert out == ""
+    assert "Traceback" not in err
+    assert named.format(**places) in err
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_debug_shows_where_an_error_came_from(tmp_path):
+    with pytest.raises(oodometer.errors.StoreError):
+        main(["--debug", "report", str(tmp_path)])
+
+
+@pytest.mark.parametrize("command", ["", "demo", "evaluate", "report", "corrupt", "list", "fetch"])
+def test_every_command_explains_itself(call, command):
+    status, out, _ = call(*command.split(), "--help")
+    assert status == 0
+    assert len(out.splitlines()) > 4
+    assert all(len(line) <= 100 for line in out.splitlines())
+
+
+NO_FRAMEWORK = """
+import sys
+class Blocker:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {"torch", "torchvision", "tensorflow", "jax", "foolbox", "skimage", "wand"}:
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Blocker())
+from oodometer.cli import main
+main(sys.argv[1:])
+"""
+
+
+def test_generation_needs_no_framework_and_no_model(tmp_path, val):
+    """Cases A3 and K4: motion blur and snow without ImageMagick or Wand, nothing of deep learning installed."""
+    for corruption in ("motion_blur", "snow"):
+        made = tmp_path / f"{corruption}.png"
+        arguments = ["corrupt", val / "n01440764" / "0.png", "-c", corruption, "-o", made, "--edition", "tiny64"]
+        subprocess.run([sys.executable, "-c", NO_FRAMEWORK, *map(str, arguments)], check=True, timeout=120)
+        with PIL.Image.open(made) as image:
+            assert image.size == (64, 64)
+
+
+def test_a_model_of_a_framework_that_is_missing_says_what_to_install(tmp_path, val):
+    for model in ("torch:a:b", "demo"):
+        done = subprocess.run(
+            [sys.executable, "-c", NO_FRAMEWORK, "evaluate", model, "--data", str(val), "-o", str(tmp_path / "run")],
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == 2
+        assert "pip install 'oodometer[" in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_the_module_is_a_command_too():
+    done = subprocess.run(
+        [sys.executable, "-m", "oodometer", "--version"], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert oodometer.__version__ in done.stdout
