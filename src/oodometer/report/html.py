@@ -46,6 +46,15 @@ def _render(template: str, summary: Summary) -> str:
     )
 
 
+# The characters that turn the direction of what follows: a name with one could be read as another.
+_TURNING = {ord(c): f"\\u{ord(c):04x}" for c in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"}
+
+
+def _in_order(value: object) -> object:
+    """Make the direction characters of a text visible, so that they can turn nothing."""
+    return value.translate(_TURNING) if isinstance(value, str) else value
+
+
 @functools.cache
 def _environment() -> jinja2.Environment:
     # Every name of a model, class or file comes from outside: autoescape makes them text. Names that the template gets
@@ -53,6 +62,7 @@ def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("oodometer.report"),
         autoescape=True,
+        finalize=_in_order,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -153,7 +153,8 @@ def _misses(table: Table) -> Misses:
     """Arrange the table as the metrics want it: by corruption, images x severities."""
     column = {condition: k for k, condition in enumerate(table.conditions)}
     names = dict.fromkeys(c.corruption for c in table.conditions if c != CLEAN)
-    return {name: ~table.hits[:, [column[Condition(name, s)] for s in SEVERITIES]] for name in names}
+    wrong = ~table.hits
+    return {name: wrong[:, [column[Condition(name, s)] for s in SEVERITIES]] for name in names}
 
 
 def _rows(misses: Misses, ces: dict[str, Estimate]) -> Iterable[Row]:
@@ -185,8 +186,9 @@ def _headline(
 ) -> tuple[Estimate | None, str | None]:
     """Compute a number that needs all 15 corruptions and a baseline, or say why there is none."""
     if missing:
+        measured = len(IMAGENET_C) - len(missing)
         reasons = "; ".join(f"{name}: {reason.rstrip('.')}" for name, reason in missing.items())
-        return None, f"It is a mean over {len(IMAGENET_C)} corruptions, and {len(missing)} are not there ({reasons})."
+        return None, f"It is a mean over {len(IMAGENET_C)} corruptions, and {measured} were measured ({reasons})."
     if baseline is None:
         return None, "It is relative to the errors of a baseline, and there is no baseline for this data set."
     try:

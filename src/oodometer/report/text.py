@@ -95,8 +95,8 @@ def _errors(part: Corruptions) -> Table:
     table.add_column("severity")
     for severity in SEVERITIES:
         table.add_column(str(severity), justify="right", width=5)
-    table.add_column("mean", justify="right")
-    table.add_column(_text(f"CE ({part.baseline.name})" if part.baseline else "CE", _CE), justify="right")
+    table.add_column(" mean")
+    table.add_column(_text(f" CE ({part.baseline.name})" if part.baseline else " CE", _CE))
     for _, rows in part.families:
         _add(table, rows)
     if part.extra:
@@ -115,7 +115,7 @@ def _add(table: Table, rows: Sequence[Row]) -> None:
 
 def _with_ends(estimate: Estimate) -> str:
     """Write value and interval so that they stand under each other in a column."""
-    return f"{percent(estimate.value):>5} {interval(estimate):<14}"
+    return f"{percent(estimate.value):>5} {interval(estimate)}"
 
 
 def _numbers(summary: Summary) -> Table:
@@ -127,9 +127,8 @@ def _numbers(summary: Summary) -> Table:
     table.add_column("images", justify="right")
     table.add_column("better", justify="right")
     for line in headlines(summary):
-        value, ends = (
-            (UNDEFINED, "") if line.estimate is None else (percent(line.estimate.value), interval(line.estimate))
-        )
+        number = line.estimate
+        value, ends = (UNDEFINED, "") if number is None else (percent(number.value), interval(number))
         table.add_row(_text(line.title), Text(value, style="bold"), ends, line.images, line.better)
     return table
 
