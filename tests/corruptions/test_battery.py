@@ -44,7 +44,7 @@ def test_an_image_of_one_level_is_no_special_case(corruption, edition, level):
             assert output.shape == image.shape
 
 
-@pytest.mark.parametrize("severity", [0.01, 0.5, 1.5, 2.25, 2.5, 3.5, 3.75, 4.99])
+@pytest.mark.parametrize("severity", [5e-324, 1e-9, 0.01, 0.5, 1.5, 2.25, 2.5, 3.5, 3.75, 4.99])
 def test_severities_between_the_published_ones_work(corruption, edition, severity):
     image = textured(64, 80)
     output = corrupt(image, corruption, severity, edition=edition)

@@ -64,8 +64,7 @@ def _disk(radius: float, alias: float) -> NDArray[np.float32]:
     grid = np.arange(-half, half + 1)
     disk = (grid**2 + grid[:, np.newaxis] ** 2 <= radius**2).astype(np.float32)
     disk /= disk.sum()
-    # At severities near 0 a sigma below 1e-3 changes nothing and would only divide by 0.
-    bell = np.exp(-(np.arange(-reach, reach + 1) ** 2) / (2 * max(alias, 1e-3) ** 2))
+    bell = np.exp(-(np.arange(-reach, reach + 1) ** 2) / (2 * alias**2))
     weights = (bell / bell.sum()).astype(np.float32)[reach:]
     return _smooth_rows(_smooth_rows(disk, weights).T, weights).T
 

@@ -43,8 +43,7 @@ def gaussian_noise(image: Image, rng: np.random.RandomState, deviation: float) -
 def _mix_deviations(low: Row, high: Row, t: float) -> Row:
     """Mix ``1 / sqrt(photons)`` linearly, which the standard deviation of shot noise is proportional to."""
     deviation = mix(1 / math.sqrt(low[0]), 1 / math.sqrt(high[0]), t)
-    # Poisson draws have a largest mean; at the one of this floor the noise is far below one level.
-    return (1 / max(deviation, 1e-7) ** 2,)
+    return (1 / deviation**2,)
 
 
 # Constant: photons that make a value of 1; fewer photons, more noise.

@@ -18,6 +18,11 @@ Between: typing.TypeAlias = Callable[[Row, Row, float], Row]
 """A rule ``(low, high, t)`` for the constants a share ``t`` (between 0 and 1) of the way from one row to the next."""
 
 
+SMALLEST_PART = 1e-6
+"""The smallest part of the way between two rows: no visible difference, and no constant so small that kernels, which
+divide by it, would divide by 0."""
+
+
 def mix(low: float, high: float, t: float) -> float:
     """Return the number a share ``t`` of the way from ``low`` to ``high``."""
     return low + (high - low) * t
@@ -74,7 +79,7 @@ class Table:
             return published[below - 1]
         high = published[below]
         low = published[below - 1] if below else self._fade(high)
-        return self.between(low, high, severity - below)
+        return self.between(low, high, max(severity - below, SMALLEST_PART))
 
     def _fade(self, first: Row) -> Row:
         return tuple(same if gone is None else gone for gone, same in zip(self.clean, first, strict=True))
