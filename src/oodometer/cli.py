@@ -140,7 +140,13 @@ def fetch(what: str) -> None:
 
 def _finish(run: Any, *, saved: bool, baseline: str | None = None) -> None:  # noqa: ANN401 - imported when used
     """Print the table, write the report if there is a place for it, and tell what was left out."""
-    click.echo(str(run.table(baseline)))
+    import rich
+
+    # On a terminal the errors are coloured; elsewhere the table has a width of its own.
+    if sys.stdout.isatty():
+        rich.print(run.table(baseline))
+    else:
+        click.echo(str(run.table(baseline)))
     if saved:
         page = run.report(baseline=baseline)
         click.echo(f"Report: {page}\nStore:  {run.path}")

@@ -29,13 +29,15 @@ EXTENSIONS = frozenset({".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif"
 _FORMATS = ("JPEG", "PNG", "BMP", "GIF", "WEBP", "TIFF", "PPM")
 
 
-def decode(path: Path) -> PIL.Image.Image:
+def decode(path: Path, name: str | None = None) -> PIL.Image.Image:
     """Decode one image file at full size, as RGB. Safe to call from several threads.
 
     Parameters
     ----------
     path
         The file; the content decides its format.
+    name
+        What to call it in an error; its path unless given.
 
     Returns
     -------
@@ -60,8 +62,10 @@ def decode(path: Path) -> PIL.Image.Image:
         with PIL.Image.open(path, formats=_FORMATS) as image:
             image.load()
             return _rgb(image)
+    except MemoryError:
+        raise  # says nothing about the file: the image must not be left out
     except Exception as error:  # on damaged files Pillow's readers raise nearly any type, undocumented
-        raise ImageError(f"Cannot read the image {path}: {_reason(path, error)}.") from error
+        raise ImageError(f"Cannot read the image {name or path}: {_reason(path, error)}.") from error
 
 
 def _rgb(image: PIL.Image.Image) -> PIL.Image.Image:

@@ -43,7 +43,7 @@ class ImageFolder:
         DatasetError
             If Pillow is set to accept truncated images, which would go unseen.
         """
-        return decode(self.root / sample.id)
+        return decode(self.root / sample.id, name=sample.id)
 
 
 def open_folder(

@@ -19,7 +19,7 @@ from oodometer.report.headlines import headlines
 from oodometer.report.heat import LIGHT, step
 from oodometer.report.html import table_html
 from oodometer.report.summary import Corruptions, Row, Summary
-from oodometer.report.words import UNDEFINED, interval, percent, printable
+from oodometer.report.words import UNDEFINED, count, interval, percent, printable
 
 __all__ = ["WIDTH", "ResultTable"]
 
@@ -92,6 +92,7 @@ def _errors(part: Corruptions) -> Table:
     table = _grid()
     table.title = "Top-1 error in percent, with 95 % intervals"
     table.title_justify, table.title_style = "left", "bold"
+    table.caption, table.caption_justify = _width_of_cells(part), "left"
     table.add_column("severity")
     for severity in SEVERITIES:
         table.add_column(str(severity), justify="right", width=5)
@@ -103,6 +104,16 @@ def _errors(part: Corruptions) -> Table:
         table.add_row(Text("in no mean:", style="italic"))
         _add(table, part.extra)
     return table
+
+
+def _width_of_cells(part: Corruptions) -> str:
+    """Say how far the error of a single cell is known, for which the table has no room."""
+    cells = [error for row in (*part.rows, *part.extra) for error in row.errors]
+    widest = max(max(cell.value - cell.low, cell.high - cell.value) for cell in cells)
+    return (
+        f"Each cell is the error on {count(part.counts.measured, 'image')}: its own interval reaches up to "
+        f"{percent(widest)} points to a side."
+    )
 
 
 def _add(table: Table, rows: Sequence[Row]) -> None:
