@@ -8,8 +8,9 @@ from __future__ import annotations
 import hashlib
 
 import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["order_stream", "stream"]
+__all__ = ["order_stream", "stream", "stream_key"]
 
 
 def stream(seed: int, image_id: str, corruption: str, severity: float) -> np.random.RandomState:
@@ -35,7 +36,12 @@ def stream(seed: int, image_id: str, corruption: str, severity: float) -> np.ran
     numpy.random.RandomState
         A legacy generator, because the published corruptions are defined by its draws.
     """
-    return np.random.RandomState(_words(f"{int(seed)}\0{image_id}\0{corruption}\0{float(severity)!r}"))
+    return np.random.RandomState(_words(_name(seed, image_id, corruption, severity)))
+
+
+def stream_key(seed: int, image_id: str, corruption: str, severity: float) -> NDArray[np.uint32]:
+    """Return the key of the stream that a fast kernel draws from: 128 bits of the same hash, uint32, shape (4,)."""
+    return _words(_name(seed, image_id, corruption, severity))[:4]
 
 
 def order_stream(seed: int, purpose: str) -> np.random.RandomState:
@@ -43,6 +49,10 @@ def order_stream(seed: int, purpose: str) -> np.random.RandomState:
     return np.random.RandomState(_words(f"{int(seed)}\0order\0{purpose}"))
 
 
-def _words(text: str) -> np.ndarray:
+def _name(seed: int, image_id: str, corruption: str, severity: float) -> str:
+    return f"{int(seed)}\0{image_id}\0{corruption}\0{float(severity)!r}"
+
+
+def _words(text: str) -> NDArray[np.uint32]:
     digest = hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=32).digest()
     return np.frombuffer(digest, dtype="<u4").astype(np.uint32)

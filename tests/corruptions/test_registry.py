@@ -39,7 +39,7 @@ def test_two_corruptions_of_one_name_are_an_error():
 
 def test_each_row_has_one_constant_per_parameter_of_each_kernel(corruption):
     chosen = registry.find(corruption)
-    for kernel in filter(None, (chosen.reference, chosen.fast)):
+    for kernel in filter(None, (chosen.reference, chosen.fast_kernel())):
         constants = [p for p in list(inspect.signature(kernel).parameters.values())[2:] if p.default is p.empty]
         assert len(chosen.table.clean) == len(constants)
         for edition in EDITIONS:

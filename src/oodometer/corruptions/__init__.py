@@ -147,11 +147,16 @@ def corrupt(
             UserWarning,
             stacklevel=2,
         )
-    rng = _stream(seed, image_id, corruption, strength, method)
+    whole = _seed(seed)
     if strength == 0:
         result = pixels.copy()
     else:
-        result = chosen.kernel(method)(pixels, rng, *chosen.table.row(edition, strength))
+        constants = chosen.table.row(edition, strength)
+        quick = chosen.fast_kernel() if method == "fast" else None
+        if quick is not None:
+            result = quick(pixels, seeding.stream_key(whole, image_id or "", corruption, strength), *constants)
+        else:
+            result = chosen.reference(pixels, _stream(whole, image_id, corruption, strength, method), *constants)
     return PIL.Image.fromarray(result) if isinstance(image, PIL.Image.Image) else result
 
 
@@ -212,16 +217,19 @@ def _checked(image: Image) -> Image:
     return image
 
 
-def _stream(seed: int, image_id: str | None, corruption: str, severity: float, method: str) -> np.random.RandomState:
+def _seed(seed: object) -> int:
     try:
-        whole = operator.index(seed)
+        return operator.index(seed)  # type: ignore[arg-type]  # raises for anything else
     except TypeError:
         raise ArgumentError(f"The seed must be an integer, not {seed!r}.") from None
+
+
+def _stream(seed: int, image_id: str | None, corruption: str, severity: float, method: str) -> np.random.RandomState:
     if method == "fast" or image_id is not None:
-        return seeding.stream(whole, image_id or "", corruption, severity)
-    if not 0 <= whole < 2**32:
+        return seeding.stream(seed, image_id or "", corruption, severity)
+    if not 0 <= seed < 2**32:
         raise ArgumentError(
             "With method='reference' and no image_id the seed is that of a RandomState, from 0 to 2**32 - 1, "
             f"not {seed!r}."
         )
-    return np.random.RandomState(whole)
+    return np.random.RandomState(seed)

@@ -101,7 +101,7 @@ CopyPixels = Callable[[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
 def copy_pixels(source: NDArray[np.int64], places: NDArray[np.int64], shifts: NDArray[np.int64]) -> None:
     """Copy ``source[place + shift]`` to ``source[place]``, in place and one by one, in one pass per row of ``shifts``.
 
-    The plain twin of the loop in ``_kernels``. Each copy sees the ones before it, so there is no way round a loop.
+    The plain twin of the loop in ``fast.blur``. Each copy sees the ones before it, so there is no way round a loop.
     """
     pixels, order = source.tolist(), places.tolist()
     for shift_of in shifts.tolist():

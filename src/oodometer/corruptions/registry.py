@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from oodometer.corruptions import blur, digital, fast, noise, weather
+from oodometer.corruptions import blur, digital, noise, weather
 from oodometer.corruptions.severity import Table
 from oodometer.errors import unknown_name
 from oodometer.families import EXTRA, FAMILIES, IMAGENET_C
@@ -35,7 +36,7 @@ class Corruption:
     reference
         The plain kernel, which defines the meaning and matches the published images.
     fast
-        A quicker kernel of the same meaning, if there is one.
+        The module of ``corruptions.fast`` that has a quicker kernel of the same name and meaning, if there is one.
     random
         Whether the result depends on the seed.
     """
@@ -44,12 +45,19 @@ class Corruption:
     family: str
     table: Table
     reference: Kernel
-    fast: Kernel | None = None
+    fast: str | None = None
     random: bool = True
 
-    def kernel(self, method: str) -> Kernel:
-        """Return the kernel for ``"fast"`` or ``"reference"``; the reference stands in where there is no fast one."""
-        return self.fast if method == "fast" and self.fast is not None else self.reference
+    def fast_kernel(self) -> Kernel | None:
+        """Import the quicker kernel, if there is one: ``kernel(image, key, *constants) -> image``.
+
+        ``key`` is uint32, shape (4,), and names the stream of ``fast.streams`` that the kernel draws from.
+        """
+        if self.fast is None:
+            return None
+        module = importlib.import_module(f"oodometer.corruptions.fast.{self.fast}")  # imports Numba
+        kernel: Kernel = getattr(module, self.name)
+        return kernel
 
 
 def by_name(corruptions: Iterable[Corruption]) -> Mapping[str, Corruption]:
@@ -68,7 +76,7 @@ REGISTRY = by_name(
         Corruption("shot_noise", "noise", noise.SHOT_NOISE, noise.shot_noise),
         Corruption("impulse_noise", "noise", noise.IMPULSE_NOISE, noise.impulse_noise),
         Corruption("defocus_blur", "blur", blur.DEFOCUS_BLUR, blur.defocus_blur, random=False),
-        Corruption("glass_blur", "blur", blur.GLASS_BLUR, blur.glass_blur, fast.glass_blur),
+        Corruption("glass_blur", "blur", blur.GLASS_BLUR, blur.glass_blur, "blur"),
         Corruption("motion_blur", "blur", blur.MOTION_BLUR, blur.motion_blur),
         Corruption("zoom_blur", "blur", blur.ZOOM_BLUR, blur.zoom_blur, random=False),
         Corruption("snow", "weather", weather.SNOW, weather.snow),
