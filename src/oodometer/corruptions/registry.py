@@ -86,7 +86,7 @@ REGISTRY = by_name(
         Corruption("contrast", "digital", digital.CONTRAST, digital.contrast, random=False),
         Corruption("elastic_transform", "digital", digital.ELASTIC_TRANSFORM, digital.elastic_transform),
         Corruption("pixelate", "digital", digital.PIXELATE, digital.pixelate, random=False),
-        Corruption("jpeg_compression", "digital", digital.JPEG_COMPRESSION, digital.jpeg_compression, random=False),
+        Corruption("jpeg_compression", "digital", digital.JPEG_COMPRESSION, digital.jpeg_compression, "jpeg", random=False),
         Corruption("speckle_noise", "noise", noise.SPECKLE_NOISE, noise.speckle_noise),
         Corruption("gaussian_blur", "blur", blur.GAUSSIAN_BLUR, blur.gaussian_blur, random=False),
         Corruption("spatter", "weather", weather.SPATTER, weather.spatter),
