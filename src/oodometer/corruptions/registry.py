@@ -72,9 +72,9 @@ def by_name(corruptions: Iterable[Corruption]) -> Mapping[str, Corruption]:
 
 REGISTRY = by_name(
     [
-        Corruption("gaussian_noise", "noise", noise.GAUSSIAN_NOISE, noise.gaussian_noise),
-        Corruption("shot_noise", "noise", noise.SHOT_NOISE, noise.shot_noise),
-        Corruption("impulse_noise", "noise", noise.IMPULSE_NOISE, noise.impulse_noise),
+        Corruption("gaussian_noise", "noise", noise.GAUSSIAN_NOISE, noise.gaussian_noise, "noise"),
+        Corruption("shot_noise", "noise", noise.SHOT_NOISE, noise.shot_noise, "noise"),
+        Corruption("impulse_noise", "noise", noise.IMPULSE_NOISE, noise.impulse_noise, "noise"),
         Corruption("defocus_blur", "blur", blur.DEFOCUS_BLUR, blur.defocus_blur, random=False),
         Corruption("glass_blur", "blur", blur.GLASS_BLUR, blur.glass_blur, "blur"),
         Corruption("motion_blur", "blur", blur.MOTION_BLUR, blur.motion_blur),
@@ -87,7 +87,7 @@ REGISTRY = by_name(
         Corruption("elastic_transform", "digital", digital.ELASTIC_TRANSFORM, digital.elastic_transform),
         Corruption("pixelate", "digital", digital.PIXELATE, digital.pixelate, random=False),
         Corruption("jpeg_compression", "digital", digital.JPEG_COMPRESSION, digital.jpeg_compression, "jpeg", random=False),
-        Corruption("speckle_noise", "noise", noise.SPECKLE_NOISE, noise.speckle_noise),
+        Corruption("speckle_noise", "noise", noise.SPECKLE_NOISE, noise.speckle_noise, "noise"),
         Corruption("gaussian_blur", "blur", blur.GAUSSIAN_BLUR, blur.gaussian_blur, random=False),
         Corruption("spatter", "weather", weather.SPATTER, weather.spatter),
         Corruption("saturate", "digital", digital.SATURATE, digital.saturate, random=False),
