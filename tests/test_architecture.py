@@ -15,7 +15,7 @@ LAYERS = [
     {"types", "seeding"},
     {"textures", "preprocess", "scoring"},
     {"corruptions", "datasets", "models", "metrics"},
-    {"store"},
+    {"compat", "store"},
     {"report", "plan"},
     {"road", "run", "running"},
     {"evaluation"},

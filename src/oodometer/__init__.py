@@ -14,7 +14,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from oodometer import corruptions, datasets, errors, metrics, models
+    from oodometer import compat, corruptions, datasets, errors, metrics, models
     from oodometer.corruptions import corrupt, list_corruptions
     from oodometer.datasets import open_folder
     from oodometer.errors import OodometerError
@@ -45,6 +45,7 @@ __all__ = [
     "Normalization",
     "OodometerError",
     "Run",
+    "compat",
     "corrupt",
     "corruptions",
     "datasets",
