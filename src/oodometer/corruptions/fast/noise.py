@@ -7,6 +7,7 @@ block, and within a block in loops of one kind each: looking up is scalar work, 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 
 import numba
@@ -33,22 +34,29 @@ TABLES = 32
 
 def gaussian_noise(image: Image, key: Words, deviation: float) -> Image:
     """Twin of ``noise.gaussian_noise``."""
-    return _add_steps(image, key, _steps_table(deviation))
+    return _new(image, _add_steps, key, _steps_table(deviation))
 
 
 def shot_noise(image: Image, key: Words, photons: float) -> Image:
     """Twin of ``noise.shot_noise``."""
-    return _pass_channel(image, key, *_shot_table(photons))
+    return _new(image, _pass_channel, key, *_shot_table(photons))
 
 
 def impulse_noise(image: Image, key: Words, share: float) -> Image:
     """Twin of ``noise.impulse_noise``."""
-    return _add_impulses(image, key, round(share * 2**29), round(share * 2**30))
+    return _new(image, _add_impulses, key, round(share * 2**29), round(share * 2**30))
 
 
 def speckle_noise(image: Image, key: Words, deviation: float) -> Image:
     """Twin of ``noise.speckle_noise``."""
-    return _pass_channel(image, key, *_speckle_table(deviation))
+    return _new(image, _pass_channel, key, *_speckle_table(deviation))
+
+
+def _new(image: Image, kernel: Callable[..., None], *arguments: object) -> Image:
+    """Let a kernel fill a new image, made by NumPy: it asks for huge pages, without which 4K takes 3 times as long."""
+    result = np.empty_like(image)
+    kernel(image, result, *arguments)
+    return result
 
 
 @lru_cache(TABLES)
@@ -79,8 +87,7 @@ def _channel_table(outputs: NDArray[np.uint8], below: channels.Probabilities, bi
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def _add_steps(image: Image, key: Words, table: Words) -> Image:
-    result = np.empty_like(image)
+def _add_steps(image: Image, result: Image, key: Words, table: Words) -> None:
     pixels, output = image.reshape(-1), result.reshape(-1)
     words, entries, steps = np.empty(BLOCK, U), np.empty(BLOCK, U), np.empty(BLOCK, H)
     for start in range(0, pixels.size, BLOCK):
@@ -89,13 +96,11 @@ def _add_steps(image: Image, key: Words, table: Words) -> Image:
         _look_up(words[:count], U(23), table, entries)
         _choose_steps(words[:count], entries, steps)
         _add(pixels[start : start + count], steps, output[start : start + count])
-    return result
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def _add_impulses(image: Image, key: Words, pepper: int, replaced: int) -> Image:
+def _add_impulses(image: Image, result: Image, key: Words, pepper: int, replaced: int) -> None:
     """Replace by 0 with probability ``pepper / 2^30``, by 255 with probability ``(replaced - pepper) / 2^30``."""
-    result = np.empty_like(image)
     pixels, output = image.reshape(-1), result.reshape(-1)
     words, steps = np.empty(BLOCK, U), np.empty(BLOCK, H)
     for start in range(0, pixels.size, BLOCK):
@@ -103,12 +108,10 @@ def _add_impulses(image: Image, key: Words, pepper: int, replaced: int) -> Image
         fill_words(key, start, words[:count])
         _choose_impulses(words[:count], S(pepper), S(replaced), steps)
         _add(pixels[start : start + count], steps, output[start : start + count])
-    return result
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def _pass_channel(image: Image, key: Words, table: Words, bits: int) -> Image:
-    result = np.empty_like(image)
+def _pass_channel(image: Image, result: Image, key: Words, table: Words, bits: int) -> None:
     pixels, output = image.reshape(-1), result.reshape(-1)
     words, entries = np.empty(BLOCK, U), np.empty(BLOCK, U)
     for start in range(0, pixels.size, BLOCK):
@@ -117,7 +120,6 @@ def _pass_channel(image: Image, key: Words, table: Words, bits: int) -> Image:
         _choose_columns(pixels[start : start + count], words, U(bits), entries)
         _look_up(entries[:count], U(0), table, entries)
         _choose_outputs(words, entries, U(bits), output[start : start + count])
-    return result
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
