@@ -279,7 +279,7 @@ def _operation(vector: Vector, name: str) -> str:
     if name == "rshift":
         return "ashr" if vector.signed else "lshr"
     if vector.whole:
-        return {"lshift": "shl"}.get(name, name)
+        return {"lshift": "shl", "and": "and_", "or": "or_"}.get(name, name)
     return f"f{name}"
 
 
@@ -299,12 +299,13 @@ def _declare(operation: Callable[..., Inner], compares: bool, write: Callable[..
 
 
 def _declare_operators() -> None:
-    for name in ("add", "sub", "mul", "and_", "or_", "xor", "lshift", "rshift"):
+    for name in ("add", "sub", "mul", "and", "or", "xor", "lshift", "rshift"):
 
         def compute(builder: Inner, vector: Vector, a: Inner, b: Inner, name: str = name) -> Inner:
             return getattr(builder, _operation(vector, name))(a, b)
 
-        _declare(getattr(operator, name), False, compute)
+        _declare(getattr(operator, f"__{name}__"), False, compute)
+        _declare(getattr(operator, f"__i{name}__"), False, compute)  # as in a += b
     for sign, name in (("<", "lt"), ("<=", "le"), (">", "gt"), (">=", "ge"), ("==", "eq"), ("!=", "ne")):
         _declare(getattr(operator, name), True, functools.partial(_write_comparison, sign))
 
