@@ -1,0 +1,43 @@
+"""The benchmark runs; its figures are claims about a machine, and no test compares them."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import oodometer
+
+SCRIPT = Path(__file__).resolve().parents[1] / "benchmarks" / "corruptions.py"
+PACKAGES = Path(oodometer.__file__).resolve().parents[1]
+
+
+def _run(*arguments):
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGES)}
+    command = [sys.executable, str(SCRIPT), "--rounds", "1", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, env=environment)
+
+
+def test_two_cells_are_measured_and_written(tmp_path):
+    file = tmp_path / "figures.json"
+    run = _run("table", "threads", "--cells", "contrast:1", "gaussian_noise:2", "--json", str(file))
+    assert run.returncode == 0, run.stderr
+    rows = [line.split("|")[1].strip() for line in run.stdout.splitlines() if line.startswith("| ")]
+    assert {"contrast 1", "gaussian_noise 2", "processor", "numpy"} <= set(rows)
+    figures = json.loads(file.read_text())
+    assert set(figures["table"]["cells"]) == {"contrast:1", "gaussian_noise:2"}
+    assert all(cell["oodometer"]["least"] > 0 for cell in figures["table"]["cells"].values())
+    assert figures["table"]["mean_15x5"] == {}  # not all of them were measured
+    assert set(figures["threads"]) == {"1", "2"}
+
+
+def test_code_can_be_held_to_an_older_processor():
+    run = _run("--cells", "contrast:1", "--cpu", "generic")
+    assert run.returncode == 0, run.stderr
+    assert "| code for | generic, without AVX-512 |" in run.stdout
+
+
+def test_an_unknown_section_is_refused():
+    run = _run("tables")
+    assert run.returncode == 2
+    assert "tables" in run.stderr
