@@ -15,7 +15,7 @@ LAYERS = [
     {"types", "seeding"},
     {"textures", "preprocess", "scoring"},
     {"corruptions", "datasets", "models", "metrics"},
-    {"compat", "store"},
+    {"compat", "transforms", "store", "testing"},
     {"report", "plan"},
     {"road", "run", "running"},
     {"evaluation"},

@@ -91,7 +91,7 @@ def test_skipped_images_show_in_the_exit_status(call, tmp_path, val):
 
 BAD_INPUT = {
     "an unknown corruption": (["corrupt", "{image}", "-c", "fogg", "-o", "{new}.png"], "'fog'"),
-    "a severity out of range": (["corrupt", "{image}", "-c", "fog", "-s", "6", "-o", "{new}.png"], "0"),
+    "a severity out of range": (["corrupt", "{image}", "-c", "fog", "-s", "10.5", "-o", "{new}.png"], "0"),
     "a severity that is no number": (["corrupt", "{image}", "-c", "fog", "-s", "three", "-o", "{new}.png"], "three"),
     "a severity of NaN": (["corrupt", "{image}", "-c", "fog", "-s", "nan", "-o", "{new}.png"], "nan"),
     "an unknown format": (["corrupt", "{image}", "-c", "fog", "-o", "{new}.xyz"], ".xyz"),

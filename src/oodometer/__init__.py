@@ -14,8 +14,8 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from oodometer import compat, corruptions, datasets, errors, metrics, models
-    from oodometer.corruptions import corrupt, list_corruptions
+    from oodometer import compat, corruptions, datasets, errors, metrics, models, testing
+    from oodometer.corruptions import corrupt, corruption, list_corruptions
     from oodometer.datasets import open_folder
     from oodometer.errors import OodometerError
     from oodometer.evaluation import evaluate
@@ -33,6 +33,7 @@ _HOMES = {
     "OodometerError": "errors",
     "Run": "run",
     "corrupt": "corruptions",
+    "corruption": "corruptions",
     "evaluate": "evaluation",
     "fetch_frost": "textures",
     "list_corruptions": "corruptions",
@@ -47,6 +48,7 @@ __all__ = [
     "Run",
     "compat",
     "corrupt",
+    "corruption",
     "corruptions",
     "datasets",
     "errors",
@@ -56,6 +58,7 @@ __all__ = [
     "metrics",
     "models",
     "open_folder",
+    "testing",
 ]
 
 

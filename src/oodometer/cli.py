@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import sys
 from collections.abc import Callable
@@ -22,12 +23,21 @@ EXIT_INTERRUPTED = 130
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="oodometer")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
-def cli(debug: bool) -> None:
+@click.option(
+    "--import",
+    "modules",
+    multiple=True,
+    metavar="MODULE",
+    help="Import a module first, so that the corruptions it registers are known. Can be given again.",
+)
+def cli(debug: bool, modules: tuple[str, ...]) -> None:
     """Measure how far an image classifier's accuracy travels off its training distribution.
 
     Exit status: 0 done; 2 a mistake in the input, nothing was begun; 3 done, but some images could not be read and were
     left out; 130 stopped by Ctrl-C (the same command continues); 1 a fault of Oodometer's own.
     """
+    for module in modules:
+        _import(module)
 
 
 @cli.command()
@@ -85,7 +95,7 @@ def report(run: str, baseline: str | None) -> None:
 @cli.command()
 @click.argument("image")
 @click.option("-c", "--corruption", required=True, help="Its name; see `oodometer list`.")
-@click.option("-s", "--severity", default=3.0, show_default=True, help="0 (none) to 5; in-between values are allowed.")
+@click.option("-s", "--severity", default=3.0, show_default=True, help="0 (none) to 10, as published from 1 to 5.")
 @click.option("-o", "--out", required=True, metavar="FILE", help="Where to write; the ending gives the format.")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--edition", default="imagenet224", show_default=True, help="Which published table of strengths.")
@@ -110,15 +120,15 @@ def corrupt(image: str, corruption: str, severity: float, out: str, **options: A
 @cli.command("list")
 def list_names() -> None:
     """List corruptions, editions, baselines and models."""
-    from oodometer.corruptions import EDITIONS
+    from oodometer.corruptions import EDITIONS, list_corruptions
     from oodometer.families import EXTRA, FAMILIES
     from oodometer.metrics import BASELINES
     from oodometer.models import MODELS
 
     click.secho("Corruptions (--corruptions, -c)", bold=True)
-    for family, names in {**FAMILIES, "extra": EXTRA}.items():
-        click.echo(f"  {family:<8} {', '.join(names)}")
-    click.echo("  Groups: imagenet-c (the first four families: the 15 that an mCE counts), extra, all.")
+    for family, names in {**FAMILIES, "extra": EXTRA, "own": list_corruptions("own")}.items():
+        click.echo(f"  {family:<8} {', '.join(names) or '(of a module given with oodometer --import MODULE)'}")
+    click.echo("  Groups: imagenet-c (the first four families: the 15 that an mCE counts), extra, all, own.")
     click.secho("Editions (--edition)", bold=True)
     click.echo(f"  {', '.join(EDITIONS)}")
     click.secho("Baselines (--baseline)", bold=True)
@@ -136,6 +146,17 @@ def fetch(what: str) -> None:
     from oodometer.textures import fetch_frost
 
     click.echo(f"The textures of {what} are in {fetch_frost()}.")
+
+
+def _import(module: str) -> None:
+    """Import a module of the user's, for what it registers."""
+    try:
+        importlib.import_module(module)
+    except Exception as error:  # it is the user's code and may raise anything
+        raise ArgumentError(
+            f"--import {module} failed: {type(error).__name__}: {error}. The module must be importable: installed, or "
+            "in a folder on PYTHONPATH."
+        ) from error
 
 
 def _finish(run: Any, *, saved: bool, baseline: str | None = None) -> None:  # noqa: ANN401 - imported when used

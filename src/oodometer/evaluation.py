@@ -78,7 +78,7 @@ def evaluate(
         A file or mapping that says which class a folder or file has, and how many classes the model has; see
         ``oodometer.open_folder``. They belong to a folder; a ``Dataset`` has its own.
     corruptions
-        ``"imagenet-c"`` (the 15), ``"extra"`` (the other 4), ``"all"``, a family, or names.
+        ``"imagenet-c"`` (the 15), ``"extra"`` (the other 4), ``"all"``, ``"own"``, a family, or names.
     preprocess
         ``"imagenet224"`` (shorter side to 256, central crop of 224) or ``"none"`` (the files have their final size).
     encoding

@@ -10,9 +10,10 @@ import numpy as np
 
 from oodometer import corruptions as corruption_kernels
 from oodometer import textures
+from oodometer.corruptions import registry
 from oodometer.datasets import digest, imagenet1k, imagenet_r
 from oodometer.errors import ArgumentError, DatasetError, unknown_name
-from oodometer.families import GROUPS, SEVERITIES
+from oodometer.families import SEVERITIES
 from oodometer.preprocess import PREPROCESS
 from oodometer.seeding import order_stream
 from oodometer.store import BenchmarkRecord
@@ -169,7 +170,7 @@ def seeded_order(samples: Sequence[Sample], seed: int) -> list[Sample]:
 def _corruption_names(corruptions: str | Sequence[str]) -> tuple[str, ...]:
     """Read names of corruptions and of groups of them, with commas or as a sequence, each corruption once."""
     asked = corruptions.split(",") if isinstance(corruptions, str) else corruptions
-    known = {**GROUPS, **{name: (name,) for name in GROUPS["all"]}}
+    known = {**registry.groups(), **{name: (name,) for name in registry.REGISTRY}}
     found: dict[str, None] = {}
     for name in (name.strip() for name in asked):
         if name not in known:

@@ -27,14 +27,14 @@ def test_groups():
 
 
 def test_an_unknown_group_names_the_groups():
-    with pytest.raises(ArgumentError, match="imagenet-c, extra, all, noise, blur, weather, digital"):
+    with pytest.raises(ArgumentError, match="imagenet-c, extra, all, noise, blur, weather, digital, own"):
         list_corruptions("imagenet")
 
 
 def test_two_corruptions_of_one_name_are_an_error():
     fog = registry.find("fog")
-    with pytest.raises(ValueError, match="Two corruptions are called 'fog'"):
-        registry.by_name([fog, fog])
+    with pytest.raises(ArgumentError, match="There is a corruption called 'fog' already"):
+        registry.register(fog)
 
 
 def test_each_row_has_one_constant_per_parameter_of_each_kernel(corruption):

@@ -11,10 +11,9 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import ndimage
 
 from oodometer.corruptions.rendering import central_zoom, gaussian, streak, to_uint8, unit
-from oodometer.corruptions.severity import Row, Table, column, linear, mix, nearest
+from oodometer.corruptions.severity import Row, Table, column, linear, mix, nearest, onward
 from oodometer.types import Image
 
 __all__ = [
@@ -45,11 +44,14 @@ DEFOCUS_BLUR = Table(
     tiny64=((0.5, 0.6), (1, 0.1), (1.5, 0.1), (2.5, 0.01), (3, 0.1)),
     cifar32=((0.3, 0.4), (0.4, 0.5), (0.5, 0.6), (1, 0.2), (1.5, 0.1)),
     between=_between_disks,
+    beyond=onward(1),
 )
 
 
 def defocus_blur(image: Image, rng: np.random.RandomState, radius: float, alias: float) -> Image:
     """Replace each pixel by the mean over a disk around it: a lens out of focus."""
+    from scipy import ndimage
+
     disk = _disk(radius, alias).astype(np.float64)
     return to_uint8(ndimage.correlate(unit(image), disk[:, :, np.newaxis], mode="mirror"))
 
@@ -85,6 +87,11 @@ def _between_glasses(low: Row, high: Row, t: float) -> Row:
     return (sigma, low[1], iterations) if low[1] == high[1] else (sigma, *nearest(low, high, t)[1:])
 
 
+def _beyond_glass(fourth: Row, fifth: Row, t: float) -> Row:
+    sigma, delta, iterations = linear(fourth, fifth, 1 + t)
+    return sigma, round(delta), iterations
+
+
 # Constants: sigma of the blurs before and after, largest displacement in pixels, passes.
 GLASS_BLUR = Table(
     clean=(0, None, 0),
@@ -93,6 +100,7 @@ GLASS_BLUR = Table(
     tiny64=((0.1, 1, 1), (0.5, 1, 1), (0.6, 1, 2), (0.7, 2, 1), (0.9, 2, 2)),
     cifar32=((0.05, 1, 1), (0.25, 1, 1), (0.4, 1, 1), (0.25, 1, 2), (0.4, 1, 2)),
     between=_between_glasses,
+    beyond=_beyond_glass,
 )
 
 CopyPixels = Callable[[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]], None]
@@ -159,6 +167,13 @@ def _between_zooms(low: Row, high: Row, t: float) -> Row:
     return reach / (count - 1), count
 
 
+def _beyond_zoom(fourth: Row, fifth: Row, t: float) -> Row:
+    """Let the largest zoom go on, in steps that are no wider than those at 5: wider ones would show as copies."""
+    reach = mix(fourth[0] * (fourth[1] - 1), fifth[0] * (fifth[1] - 1), 1 + t)
+    count = 1 + math.ceil(reach / fifth[0])
+    return reach / (count - 1), count
+
+
 # Constants: step from one zoom factor to the next, number of factors (the first is 1).
 ZOOM_BLUR = Table(
     clean=(0, 1),
@@ -167,6 +182,7 @@ ZOOM_BLUR = Table(
     tiny64=((0.01, 7), (0.01, 12), (0.01, 16), (0.01, 21), (0.01, 26)),
     cifar32=((0.01, 7), (0.01, 12), (0.01, 16), (0.01, 21), (0.01, 26)),
     between=_between_zooms,
+    beyond=_beyond_zoom,
 )
 
 

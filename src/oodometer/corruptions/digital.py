@@ -11,11 +11,10 @@ import io
 import numpy as np
 import PIL.Image
 from numpy.typing import NDArray
-from scipy import ndimage
 
 from oodometer.corruptions.color import hsv_to_rgb, rgb_to_hsv
 from oodometer.corruptions.rendering import gaussian, to_uint8, unit
-from oodometer.corruptions.severity import Row, Table, column, linear, mix, nearest
+from oodometer.corruptions.severity import Row, Table, column, geometric, linear, mix, nearest
 from oodometer.types import Image
 
 __all__ = [
@@ -38,6 +37,7 @@ CONTRAST = Table(
     inception299=column(0.4, 0.3, 0.2, 0.1, 0.05),
     tiny64=column(0.4, 0.3, 0.2, 0.1, 0.05),
     cifar32=column(0.75, 0.5, 0.4, 0.3, 0.15),
+    beyond=geometric,
 )
 
 
@@ -61,6 +61,15 @@ def _between_warps(low: Row, high: Row, t: float) -> Row:
     return alpha, sigma, affine
 
 
+def _beyond_warps(fourth: Row, fifth: Row, t: float) -> Row:
+    """Let the displacement, about ``alpha / sigma``, go on linearly; its smoothness and the affine map stay.
+
+    The published affine map gets weaker with severity, and sigma, where it moves, reaches 0 at severity 8.
+    """
+    _, sigma, affine = fifth
+    return sigma * mix(fourth[0] / fourth[1], fifth[0] / fifth[1], 1 + t), sigma, affine
+
+
 # Constants, in pixels: factor and smoothing of the displacement field, largest shift of the affine map's points.
 # Quirk of the published code: those of imagenet224 are multiples of 244, where 224 was meant.
 ELASTIC_TRANSFORM = Table(
@@ -82,6 +91,7 @@ ELASTIC_TRANSFORM = Table(
     tiny64=((0, 0, 5.12), (3.2, 19.2, 3.84), (6.4, 5.12, 3.84), (6.4, 1.92, 1.92), (10.24, 1.92, 1.28)),
     cifar32=((0, 0, 2.56), (1.6, 6.4, 2.24), (2.56, 1.92, 1.92), (3.2, 1.28, 1.6), (3.2, 0.96, 0.96)),
     between=_between_warps,
+    beyond=_beyond_warps,
 )
 
 
@@ -90,6 +100,8 @@ def elastic_transform(image: Image, rng: np.random.RandomState, alpha: float, si
 
     The field's border is that of SciPy 1.6 and later; the images published in 2018 have the border of older releases.
     """
+    from scipy import ndimage
+
     height, width = image.shape[:2]
     moved = _affine_map(unit(image).astype(np.float32), _inverse_map(rng, height, width, affine))
     columns = _displacement(rng, height, width, alpha, sigma) + np.arange(width)
@@ -158,6 +170,7 @@ PIXELATE = Table(
     inception299=column(0.5, 0.4, 0.3, 0.25, 0.2),
     tiny64=column(0.9, 0.8, 0.7, 0.6, 0.5),
     cifar32=column(0.95, 0.9, 0.85, 0.75, 0.65),
+    beyond=geometric,
 )
 
 
@@ -178,6 +191,10 @@ def _whole_quality(low: Row, high: Row, t: float) -> Row:
     return (round(mix(low[0], high[0], t)),)
 
 
+def _lower_quality(fourth: Row, fifth: Row, t: float) -> Row:
+    return (max(round(geometric(fourth, fifth, t)[0]), 1),)
+
+
 # Constant: JPEG quality, a whole number.
 JPEG_COMPRESSION = Table(
     clean=(100,),
@@ -186,6 +203,7 @@ JPEG_COMPRESSION = Table(
     tiny64=column(65, 58, 50, 40, 25),
     cifar32=column(80, 65, 58, 50, 40),
     between=_whole_quality,
+    beyond=_lower_quality,
 )
 
 
@@ -210,6 +228,7 @@ SATURATE = Table(
     tiny64=((0.3, 0), (0.1, 0), (2, 0), (5, 0.1), (30, 0.2)),
     cifar32=((0.3, 0), (0.1, 0), (1.5, 0), (2, 0.1), (2.5, 0.2)),
     between=_between_saturations,
+    beyond="at 5 most colours are fully saturated already.",
 )
 
 

@@ -46,6 +46,10 @@ def _mix_deviations(low: Row, high: Row, t: float) -> Row:
     return (1 / deviation**2,)
 
 
+def _more_deviation(fourth: Row, fifth: Row, t: float) -> Row:
+    return _mix_deviations(fourth, fifth, 1 + t)
+
+
 # Constant: photons that make a value of 1; fewer photons, more noise.
 SHOT_NOISE = Table(
     clean=(math.inf,),
@@ -54,6 +58,7 @@ SHOT_NOISE = Table(
     tiny64=column(250, 100, 50, 30, 15),
     cifar32=column(500, 250, 100, 75, 50),
     between=_mix_deviations,
+    beyond=_more_deviation,
 )
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from oodometer.corruptions import blur, digital, noise, weather
-from oodometer.corruptions.severity import Table
-from oodometer.errors import unknown_name
-from oodometer.families import EXTRA, FAMILIES, IMAGENET_C
+from oodometer.corruptions.severity import Row, Table
+from oodometer.errors import ArgumentError, unknown_name
+from oodometer.families import GROUPS
 from oodometer.types import Image
 
-__all__ = ["REGISTRY", "Corruption", "Kernel", "find", "group"]
+__all__ = ["REGISTRY", "Corruption", "Kernel", "find", "groups", "list_corruptions", "register"]
 
 Kernel = Callable[..., Image]
 """``kernel(image, rng, *constants) -> image``: pure, from an image that it does not change to a new one.
@@ -30,7 +30,7 @@ class Corruption:
     Parameters
     ----------
     name, family
-        As published.
+        As published, or as the author of an own corruption calls them.
     table
         The constants by edition and severity.
     reference
@@ -48,6 +48,21 @@ class Corruption:
     fast: str | None = None
     random: bool = True
 
+    def constants(self, edition: str, severity: float) -> Row | None:
+        """Return the kernel's constants; ``None`` at severity 0, where the image stays as it is.
+
+        Raises
+        ------
+        ArgumentError
+            If the severity is above 5 and this corruption has none there.
+        """
+        if severity == 0:
+            return None
+        try:
+            return self.table.row(edition, severity)
+        except ArgumentError as error:
+            raise ArgumentError(f"{self.name} has {error}") from None
+
     def fast_kernel(self) -> Kernel | None:
         """Import the quicker kernel, if there is one: ``kernel(image, key, *constants) -> image``.
 
@@ -60,40 +75,41 @@ class Corruption:
         return kernel
 
 
-def by_name(corruptions: Iterable[Corruption]) -> Mapping[str, Corruption]:
-    """Return the corruptions as a read-only mapping in their order; a name that occurs twice is an error."""
-    mapping: dict[str, Corruption] = {}
-    for corruption in corruptions:
-        if corruption.name in mapping:
-            raise ValueError(f"Two corruptions are called {corruption.name!r}.")
-        mapping[corruption.name] = corruption
-    return MappingProxyType(mapping)
+_corruptions: dict[str, Corruption] = {}
+
+REGISTRY: Mapping[str, Corruption] = MappingProxyType(_corruptions)
+"""The 15 corruptions of ImageNet-C in the published order, then the 4 extra ones, then own ones as registered."""
 
 
-REGISTRY = by_name(
-    [
-        Corruption("gaussian_noise", "noise", noise.GAUSSIAN_NOISE, noise.gaussian_noise, "noise"),
-        Corruption("shot_noise", "noise", noise.SHOT_NOISE, noise.shot_noise, "noise"),
-        Corruption("impulse_noise", "noise", noise.IMPULSE_NOISE, noise.impulse_noise, "noise"),
-        Corruption("defocus_blur", "blur", blur.DEFOCUS_BLUR, blur.defocus_blur, "blur", random=False),
-        Corruption("glass_blur", "blur", blur.GLASS_BLUR, blur.glass_blur, "blur"),
-        Corruption("motion_blur", "blur", blur.MOTION_BLUR, blur.motion_blur, "blur"),
-        Corruption("zoom_blur", "blur", blur.ZOOM_BLUR, blur.zoom_blur, "blur", random=False),
-        Corruption("snow", "weather", weather.SNOW, weather.snow),
-        Corruption("frost", "weather", weather.FROST, weather.frost),
-        Corruption("fog", "weather", weather.FOG, weather.fog),
-        Corruption("brightness", "weather", weather.BRIGHTNESS, weather.brightness, random=False),
-        Corruption("contrast", "digital", digital.CONTRAST, digital.contrast, random=False),
-        Corruption("elastic_transform", "digital", digital.ELASTIC_TRANSFORM, digital.elastic_transform),
-        Corruption("pixelate", "digital", digital.PIXELATE, digital.pixelate, random=False),
-        Corruption("jpeg_compression", "digital", digital.JPEG_COMPRESSION, digital.jpeg_compression, "jpeg", random=False),
-        Corruption("speckle_noise", "noise", noise.SPECKLE_NOISE, noise.speckle_noise, "noise"),
-        Corruption("gaussian_blur", "blur", blur.GAUSSIAN_BLUR, blur.gaussian_blur, "blur", random=False),
-        Corruption("spatter", "weather", weather.SPATTER, weather.spatter),
-        Corruption("saturate", "digital", digital.SATURATE, digital.saturate, random=False),
-    ]
-)
-"""The 15 corruptions of ImageNet-C in the published order, then the 4 extra ones."""
+def register(corruption: Corruption) -> None:
+    """Add a corruption; a name that is taken is an error."""
+    if corruption.name in _corruptions:
+        raise ArgumentError(f"There is a corruption called {corruption.name!r} already.")
+    _corruptions[corruption.name] = corruption
+
+
+for _published in (
+    Corruption("gaussian_noise", "noise", noise.GAUSSIAN_NOISE, noise.gaussian_noise, "noise"),
+    Corruption("shot_noise", "noise", noise.SHOT_NOISE, noise.shot_noise, "noise"),
+    Corruption("impulse_noise", "noise", noise.IMPULSE_NOISE, noise.impulse_noise, "noise"),
+    Corruption("defocus_blur", "blur", blur.DEFOCUS_BLUR, blur.defocus_blur, "blur", random=False),
+    Corruption("glass_blur", "blur", blur.GLASS_BLUR, blur.glass_blur, "blur"),
+    Corruption("motion_blur", "blur", blur.MOTION_BLUR, blur.motion_blur, "blur"),
+    Corruption("zoom_blur", "blur", blur.ZOOM_BLUR, blur.zoom_blur, "blur", random=False),
+    Corruption("snow", "weather", weather.SNOW, weather.snow),
+    Corruption("frost", "weather", weather.FROST, weather.frost),
+    Corruption("fog", "weather", weather.FOG, weather.fog),
+    Corruption("brightness", "weather", weather.BRIGHTNESS, weather.brightness, random=False),
+    Corruption("contrast", "digital", digital.CONTRAST, digital.contrast, random=False),
+    Corruption("elastic_transform", "digital", digital.ELASTIC_TRANSFORM, digital.elastic_transform),
+    Corruption("pixelate", "digital", digital.PIXELATE, digital.pixelate, random=False),
+    Corruption("jpeg_compression", "digital", digital.JPEG_COMPRESSION, digital.jpeg_compression, "jpeg", random=False),
+    Corruption("speckle_noise", "noise", noise.SPECKLE_NOISE, noise.speckle_noise, "noise"),
+    Corruption("gaussian_blur", "blur", blur.GAUSSIAN_BLUR, blur.gaussian_blur, "blur", random=False),
+    Corruption("spatter", "weather", weather.SPATTER, weather.spatter),
+    Corruption("saturate", "digital", digital.SATURATE, digital.saturate, random=False),
+):
+    register(_published)
 
 
 def find(name: str) -> Corruption:
@@ -103,9 +119,41 @@ def find(name: str) -> Corruption:
     return REGISTRY[name]
 
 
-def group(name: str) -> tuple[str, ...]:
-    """Return the names of a group, in the published order, or raise ``ArgumentError``."""
-    groups = {"imagenet-c": IMAGENET_C, "extra": EXTRA, "all": tuple(REGISTRY), **FAMILIES}
-    if name not in groups:
-        raise unknown_name("group of corruptions", name, groups)
-    return groups[name]
+def groups() -> dict[str, tuple[str, ...]]:
+    """Return the names of corruptions by group: the published groups, own ones, and the families of own ones.
+
+    The published groups never grow by what a user registers, or evaluations of "all" would not compare.
+    """
+    published = set(GROUPS["all"])
+    own = [corruption for corruption in REGISTRY.values() if corruption.name not in published]
+    families: dict[str, tuple[str, ...]] = {"own": tuple(corruption.name for corruption in own)}
+    for corruption in own:
+        if corruption.family != "own":
+            families[corruption.family] = (*families.get(corruption.family, ()), corruption.name)
+    return {**GROUPS, **families}
+
+
+def list_corruptions(group: str = "imagenet-c") -> tuple[str, ...]:
+    """Return the names of a group of corruptions, in the published order.
+
+    Parameters
+    ----------
+    group
+        ``"imagenet-c"``: the 15 that mCE counts; ``"extra"``: the 4 that it does not; ``"all"``: both; one of the four
+        families of the 15, ``"noise"``, ``"blur"``, ``"weather"`` and ``"digital"``; ``"own"``: those registered with
+        ``oodometer.corruption``, in that order; or a family that one of these was given.
+
+    Returns
+    -------
+    tuple of str
+        The names that ``corrupt`` takes.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such group; the message names those there are.
+    """
+    known = groups()
+    if group not in known:
+        raise unknown_name("group of corruptions", group, known)
+    return known[group]

@@ -1,12 +1,34 @@
-"""Severity tables: the published constants of one corruption, and the rule for strengths between two of them."""
+"""Severity tables: the published constants of one corruption, and the rules for strengths between and beyond them."""
 
 from __future__ import annotations
 
 import typing
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field
 
-__all__ = ["EDITIONS", "Between", "Row", "Table", "column", "linear", "nearest"]
+from oodometer.errors import ArgumentError
+
+__all__ = [
+    "EDITIONS",
+    "STRONGEST",
+    "Between",
+    "Beyond",
+    "Row",
+    "Rows",
+    "Table",
+    "column",
+    "geometric",
+    "linear",
+    "mix",
+    "nearest",
+    "onward",
+]
+
+EDITIONS = ("imagenet224", "inception299", "tiny64", "cifar32")
+"""The published editions: one set of kernels, four sets of constants."""
+
+STRONGEST = 10
+"""The largest severity."""
 
 Row: typing.TypeAlias = tuple[float, ...]
 """The constants of one severity, in the order of the kernel's parameters."""
@@ -17,6 +39,8 @@ Rows: typing.TypeAlias = tuple[Row, Row, Row, Row, Row]
 Between: typing.TypeAlias = Callable[[Row, Row, float], Row]
 """A rule ``(low, high, t)`` for the constants a share ``t`` (between 0 and 1) of the way from one row to the next."""
 
+Beyond: typing.TypeAlias = Callable[[Row, Row, float], Row]
+"""A rule ``(fourth, fifth, t)`` for the constants at severity ``5 + t``."""
 
 SMALLEST_PART = 1e-6
 """The smallest part of the way between two rows: no visible difference, and no constant so small that kernels, which
@@ -36,6 +60,24 @@ def linear(low: Row, high: Row, t: float) -> Row:
 def nearest(low: Row, high: Row, t: float) -> Row:
     """Take the nearer row as it is, halves up: for constants that have nothing between them."""
     return low if t < 0.5 else high
+
+
+def onward(*held: int) -> Beyond:
+    """Go on linearly from severity 5 as from 4 to 5, but leave the constants at the places ``held`` as they are at 5.
+
+    Held are those that have no meaning beyond, or whose last step made nothing stronger.
+    """
+
+    def beyond(fourth: Row, fifth: Row, t: float) -> Row:
+        further = linear(fourth, fifth, 1 + t)
+        return tuple(fifth[i] if i in held else further[i] for i in range(len(fifth)))
+
+    return beyond
+
+
+def geometric(fourth: Row, fifth: Row, t: float) -> Row:
+    """Multiply each constant by the ratio of the last step again: for factors, which must stay above 0."""
+    return tuple(b * (b / a) ** t for a, b in zip(fourth, fifth, strict=True))
 
 
 def column(*constants: float) -> Rows:
@@ -58,6 +100,8 @@ class Table:
         (the same for ImageNet at 64 pixels) and CIFAR-10/100-C.
     between
         The rule for severities between two rows.
+    beyond
+        The rule for severities above 5, or a sentence that says why there are none.
 
     Notes
     -----
@@ -70,10 +114,21 @@ class Table:
     tiny64: Rows
     cifar32: Rows
     between: Between = linear
+    beyond: Beyond | str = field(default_factory=onward)
 
     def row(self, edition: str, severity: float) -> Row:
-        """Return the constants at a severity above 0 and up to 5; whole severities give the published row itself."""
+        """Return the constants at a severity above 0; whole severities up to 5 give the published row itself.
+
+        Raises
+        ------
+        ArgumentError
+            If the severity is above 5 and this corruption has none there; the message is what it has instead.
+        """
         published: Rows = getattr(self, edition)
+        if severity > len(published):
+            if isinstance(self.beyond, str):
+                raise ArgumentError(f"no severity above 5, so not {severity:g}: {self.beyond}")
+            return self.beyond(published[-2], published[-1], severity - len(published))
         below = int(severity)
         if below == severity:
             return published[below - 1]
@@ -83,7 +138,3 @@ class Table:
 
     def _fade(self, first: Row) -> Row:
         return tuple(same if gone is None else gone for gone, same in zip(self.clean, first, strict=True))
-
-
-EDITIONS: tuple[str, ...] = tuple(field.name for field in fields(Table) if field.name not in ("clean", "between"))
-"""The published editions: one set of kernels, four sets of constants."""

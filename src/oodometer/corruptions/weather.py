@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import functools
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from oodometer import textures
 from oodometer.corruptions.color import hsv_to_rgb, rgb_to_hsv
 from oodometer.corruptions.rendering import Floats, central_zoom, gaussian, streak, to_uint8, unit
-from oodometer.corruptions.severity import Row, Table, column, linear, nearest
+from oodometer.corruptions.severity import Row, Table, column, linear, nearest, onward
 from oodometer.types import Image
 
 __all__ = ["BRIGHTNESS", "FOG", "FROST", "SNOW", "SPATTER", "brightness", "fog", "frost", "snow", "spatter"]
@@ -53,6 +52,7 @@ SNOW = Table(
         (0.25, 0.3, 2.25, 0.6, 12, 6, 0.85),
         (0.3, 0.3, 1.25, 0.65, 14, 12, 0.8),
     ),
+    beyond=onward(2),
 )
 
 
@@ -152,6 +152,7 @@ FOG = Table(
     inception299=((1.5, 2), (2, 2), (2.5, 1.8), (2.5, 1.6), (3, 1.5)),
     tiny64=((0.4, 3), (0.7, 3), (1, 2.5), (1.5, 2), (2, 1.75)),
     cifar32=((0.2, 3), (0.5, 3), (0.75, 2.5), (1, 2), (1.5, 1.75)),
+    beyond=onward(1),
 )
 
 
@@ -244,6 +245,7 @@ SPATTER = Table(
         (0.65, 0.1, 0.5, 0.68, 0.6, 1),
     ),
     between=_between_spatters,
+    beyond=onward(2, 4, 5),
 )
 
 _WATER = (np.array([175, 238, 238]) / 255).astype(np.float32)
@@ -277,6 +279,8 @@ def _muddy(x: NDArray[np.float32], layer: Floats, threshold: float, sigma: float
 
 def _watery(x: NDArray[np.float32], layer: Floats, intensity: float) -> NDArray[np.float32]:
     """Add drops that are lit along their edges: an 8-bit chain in which each rounding shows."""
+    import cv2
+
     # Quirk of the published code: a layer above 1 is not clipped but wraps round to dark.
     liquid = (layer * 255).astype(np.int64).astype(np.uint8)
     distance = _capped_distance(cv2.Canny(liquid, 50, 150) > 0)
