@@ -1,4 +1,4 @@
-"""Severities as real numbers: the constants between the published rows."""
+"""Severities as real numbers: the constants between the published rows, and beyond them."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pictures import textured
 
-from oodometer.corruptions import EDITIONS, corrupt, registry
+from oodometer.corruptions import EDITIONS, METHODS, corrupt, list_corruptions, registry
+from oodometer.corruptions.strength import natural_like
+from oodometer.errors import ArgumentError
 
 # Where the published strength itself grows in mean squared difference on a textured mid-tone image.
 GROWING = [
@@ -21,6 +23,31 @@ GROWING = [
     "pixelate",
     "jpeg_compression",
 ]
+BEYOND = [name for name in list_corruptions("all") if name != "saturate"]
+# The most that each constant may be, and the least; whole numbers are marked by an int.
+VALID = {
+    "gaussian_noise": [(0.1, 1.0)],
+    "shot_noise": [(0.5, 50.0)],
+    "impulse_noise": [(0.05, 1.0)],
+    "defocus_blur": [(1.5, 25.0), (0.01, 1.0)],
+    "glass_blur": [(0.4, 5.0), (1, 10), (1.0, 10.0)],
+    "motion_blur": [(9.0, 50.0), (2.5, 35.0)],
+    "zoom_blur": [(0.009, 0.031), (11, 60)],
+    "snow": [(0.3, 0.6), (0.3, 0.3), (1.25, 2.5), (0.65, 0.9), (12.0, 24.0), (12.0, 42.0), (0.0, 0.8)],
+    "frost": [(0.0, 0.75), (0.45, 1.0), (0.2, 1.0)],
+    "fog": [(1.5, 6.0), (1.4, 1.75)],
+    "brightness": [(0.3, 1.0)],
+    "contrast": [(0.001, 0.15)],
+    "elastic_transform": [(3.0, 120.0), (0.9, 4.0), (0.9, 8.0)],
+    "pixelate": [(1 / 16, 0.65)],
+    "jpeg_compression": [(1, 40)],
+    "speckle_noise": [(0.2, 1.5)],
+    "gaussian_blur": [(1.0, 16.5)],
+    "spatter": [(0.65, 0.8), (0.1, 1.0), (0.5, 1.3), (0.6, 0.7), (0.6, 2.0), (1, 1)],
+}
+# Not claimed there: more blur brings displaced pixels nearer to the clean ones; a darker image leaves room for the ice.
+NOT_FURTHER = {("glass_blur", "cifar32"), ("frost", "cifar32")}
+FURTHER = [(name, edition) for name in BEYOND for edition in EDITIONS if (name, edition) not in NOT_FURTHER]
 SMOOTH = ["gaussian_noise", "shot_noise", "impulse_noise", "speckle_noise", "gaussian_blur", "motion_blur", "contrast"]
 
 
@@ -120,3 +147,70 @@ def test_elastic_displacements_stay_between_their_neighbours():
     displacements = [displacement(severity) for severity in np.linspace(2, 3, 11)]
     assert displacements == sorted(displacements, reverse=True)
     assert row("elastic_transform", 1.5, "tiny64") == (1.6, 19.2, pytest.approx(4.48))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from(BEYOND), st.sampled_from(EDITIONS), st.floats(5, 10))
+def test_constants_beyond_5_mean_something(name, edition, severity):
+    constants = row(name, severity, edition)
+    assert len(constants) == len(VALID[name])
+    for constant, (least, most) in zip(constants, VALID[name], strict=True):
+        assert least * (1 - 1e-12) <= constant <= most * (1 + 1e-12)
+        assert isinstance(constant, int) or isinstance(least, float)
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize("name", BEYOND)
+def test_beyond_5_begins_at_5(name, edition):
+    at, above = (row(name, severity, edition) for severity in (5, 5 + 1e-9))
+    if name == "zoom_blur":  # one more zoom, in smaller steps, up to the same largest one
+        at, above = ((step * (count - 1),) for step, count in (at, above))
+    assert above == pytest.approx(at, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "severity", "constants"),
+    [
+        ("gaussian_noise", 7, (0.62,)),
+        ("shot_noise", 6, ((2 / np.sqrt(3) - 1 / np.sqrt(5)) ** -2,)),
+        ("defocus_blur", 6.5, (13, 0.5)),
+        ("glass_blur", 6.4, (2.06, 5, 2)),
+        ("zoom_blur", 10, (0.03, 21)),
+        ("snow", 9, (0.55, 0.3, 2.5, 0.85, 12, 28, 0.15)),
+        ("fog", 7, (4, 1.4)),
+        ("contrast", 7, (0.0125,)),
+        ("elastic_transform", 6, (41.48, 2.44, 4.88)),
+        ("pixelate", 6, (0.25 / 0.3 * 0.25,)),
+        ("jpeg_compression", 6, (5,)),
+        ("spatter", 6, (0.69, 0.5, 1, 0.65, 1.5, 1)),
+    ],
+)
+def test_beyond_5_the_last_step_goes_on(name, severity, constants):
+    assert row(name, severity) == pytest.approx(constants)
+
+
+@pytest.mark.parametrize(("name", "edition"), FURTHER)
+def test_what_is_stronger_is_further_from_the_clean_image(name, edition, request):
+    if name == "frost":
+        request.getfixturevalue("frost")
+    side = {"imagenet224": 96, "inception299": 96}.get(edition, 64)
+    image = natural_like(224)[1][:side, :side]
+    severities = (5, 6, 7.5, 10)
+    distances = [
+        np.mean([distance(image, name, severity, edition=edition, seed=seed) for seed in range(3)])
+        for severity in severities
+    ]
+    assert distances == sorted(distances)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("severity", [5.01, 6, 7.7, 10])
+@pytest.mark.parametrize("size", [(16, 16), (40, 64)])
+def test_every_edition_can_go_to_10(corruption, edition, method, severity, size):
+    if corruption == "saturate":
+        with pytest.raises(ArgumentError, match=r"saturate has no severity above 5, so not .*: at 5 most colours"):
+            corrupt(textured(*size), corruption, severity, edition="cifar32", method=method)
+        return
+    edition = "tiny64" if edition == "imagenet224" else edition  # as strong a table on small images warns
+    output = corrupt(textured(*size), corruption, severity, edition=edition, method=method)
+    assert (output.dtype, output.shape) == (np.uint8, (*size, 3))

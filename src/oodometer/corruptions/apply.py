@@ -146,6 +146,9 @@ def corrupt(
     the others         go on
     ================== ============================================================================================
 
+    Up to 10 all move images further from the clean ones (see ``strength``) but two: in ``cifar32`` the growing blur of
+    glass_blur undoes part of its displacement, and frost first darkens.
+
     References
     ----------
     Hendrycks & Dietterich, "Benchmarking Neural Network Robustness to Common Corruptions and Perturbations",

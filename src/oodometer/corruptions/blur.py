@@ -170,7 +170,7 @@ def _between_zooms(low: Row, high: Row, t: float) -> Row:
 def _beyond_zoom(fourth: Row, fifth: Row, t: float) -> Row:
     """Let the largest zoom go on, in steps that are no wider than those at 5: wider ones would show as copies."""
     reach = mix(fourth[0] * (fourth[1] - 1), fifth[0] * (fifth[1] - 1), 1 + t)
-    count = 1 + math.ceil(reach / fifth[0])
+    count = 1 + math.ceil(round(reach / fifth[0], 9))  # 0.36 / 0.03 is a hair above 12
     return reach / (count - 1), count
 
 
