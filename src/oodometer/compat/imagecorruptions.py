@@ -74,9 +74,11 @@ def corrupt(image: Image, severity: int = 1, corruption_name: str | None = None,
     """
     if severity not in SEVERITIES:
         raise ArgumentError(f"The severity must be 1, 2, 3, 4 or 5, not {severity!r}.")
+    if not isinstance(image, np.ndarray) or image.dtype != np.uint8 or image.ndim not in (2, 3):
+        raise ArgumentError("The image must be a uint8 array, H x W x 3, H x W x 1 or H x W.")
     name = _name(corruption_name, corruption_number)
     seed = int(np.random.randint(2**63 - 1, dtype=np.int64))
-    return corruptions.corrupt(_three_channels(image), name, int(severity), seed=seed)
+    return corruptions.corrupt(image, name, int(severity), seed=seed)
 
 
 def get_corruption_names(subset: str = "common") -> list[str]:
@@ -112,9 +114,3 @@ def _name(name: str | None, number: int) -> str:
     if number not in range(len(names)):
         raise ArgumentError(f"The corruption_number must be an integer from 0 to {len(names) - 1}, not {number!r}.")
     return names[number]
-
-
-def _three_channels(image: Image) -> Image:
-    if isinstance(image, np.ndarray) and (image.ndim == 2 or (image.ndim == 3 and image.shape[2] == 1)):
-        return np.repeat(image.reshape(*image.shape[:2], 1), 3, axis=2)
-    return image
