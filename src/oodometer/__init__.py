@@ -14,7 +14,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from oodometer import compat, corruptions, datasets, errors, metrics, models, testing
+    from oodometer import compat, corruptions, datasets, errors, metrics, models, testing, transforms
     from oodometer.corruptions import corrupt, corruption, list_corruptions
     from oodometer.datasets import open_folder
     from oodometer.errors import OodometerError
@@ -59,6 +59,7 @@ __all__ = [
     "models",
     "open_folder",
     "testing",
+    "transforms",
 ]
 
 
