@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from oodometer import textures
+from oodometer.corruptions import registry
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 
@@ -38,3 +39,12 @@ def exactness():
     sys.modules["exactness"] = module  # dataclasses look their module up
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture
+def own():
+    """Forget the corruptions that a test registers."""
+    before = dict(registry._corruptions)
+    yield
+    registry._corruptions.clear()
+    registry._corruptions.update(before)

@@ -56,6 +56,42 @@ def test_corrupt_writes_what_the_function_gives(call, tmp_path, val):
     np.testing.assert_array_equal(np.asarray(PIL.Image.open(made)), expected)
 
 
+OWN = """
+import numpy as np
+import oodometer
+
+@oodometer.corruption("darkness", severities=(20, 40, 60, 80, 100), random=False)
+def darkness(image, rng, levels):
+    return np.maximum(image, levels) - np.uint8(levels)
+"""
+
+
+def test_an_imported_module_brings_its_corruptions(call, own, monkeypatch, tmp_path, val):
+    (tmp_path / "my_own_corruptions.py").write_text(OWN)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert "darkness" not in call("list")[1]
+    made = tmp_path / "out.png"
+    options = ["--import", "my_own_corruptions"]
+    source = val / "n01440764" / "0.png"
+    assert call(*options, "corrupt", source, "-c", "darkness", "-s", 2, "-o", made)[0] == 0
+    clean = np.asarray(PIL.Image.open(source)).astype(int)
+    np.testing.assert_array_equal(np.asarray(PIL.Image.open(made)), np.maximum(clean - 40, 0))
+    assert "own      darkness" in call(*options, "list")[1]
+    status, out, _ = call(*options, "evaluate", "fake", "--data", val, *OPTIONS[:-1], "contrast,own")
+    assert status == 0
+    assert "darkness" in out
+
+
+def test_a_module_that_cannot_be_imported_is_an_error(call, monkeypatch, tmp_path):
+    (tmp_path / "my_broken_corruptions.py").write_text("1 / 0")
+    monkeypatch.syspath_prepend(tmp_path)
+    for module, reason in (("my_broken_corruptions", "ZeroDivisionError"), ("not.there", "No module named 'not'")):
+        status, out, err = call("--import", module, "list")
+        assert (status, out) == (2, "")
+        assert f"--import {module} failed" in err
+        assert reason in err
+
+
 def test_evaluate_then_report_from_the_store_alone(call, tmp_path, val):
     run = tmp_path / "run"
     status, out, _ = call("evaluate", "fake", "--data", val, "-o", run, *OPTIONS)
