@@ -135,6 +135,7 @@ def test_equals_the_plain_kernel_across_strips(name, size):
     ("name", "constants"),
     [
         ("gaussian_blur", (11.9,)),
+        ("gaussian_blur", (17.3,)),
         ("gaussian_blur", (40.0,)),
         ("motion_blur", (45, 30.0)),
         ("motion_blur", (200, 100.0)),
@@ -144,11 +145,12 @@ def test_equals_the_plain_kernel_across_strips(name, size):
         ("defocus_blur", (9.3, 2.0)),
         ("zoom_blur", (0.05, 31)),
         ("zoom_blur", (0.01, 90)),
-        ("glass_blur", (13.0, 2, 1)),
+        ("glass_blur", (3.6, 10, 2)),
+        ("glass_blur", (20.0, 2, 1)),
     ],
 )
 def test_strengths_beyond_the_published_ones_hold_too(name, constants):
-    for image in (noise(40, 61, 3, 2), np.full((40, 61, 3), 255, np.uint8), stripes(40, 61, 20, 1)):
+    for image in (noise(40, 61, 3, 2), np.full((40, 61, 3), 255, np.uint8), stripes(40, 61, 20, 1), ramp(40, 61, 0)):
         assert largest_difference(name, image, key_of(0), constants) <= 1
 
 

@@ -39,11 +39,11 @@ __all__ = ["gaussian_blur", "glass_blur", "motion_blur"]
 
 Shifts = NDArray[np.uint8] | NDArray[np.uint16]
 
-WIDEST = 48
-"""The most taps to each side of a Gaussian whose rounding errors add up to less than a level."""
+WIDEST = 70
+"""The most taps to each side of a Gaussian in integers: beyond, rounding errors could add up to a level."""
 
 LONGEST = 100
-"""The most taps of a streak whose rounding errors add up to less than a level."""
+"""The most taps of a streak in integers: beyond, rounding errors could add up to a level."""
 
 
 @functools.lru_cache(maxsize=64)
@@ -211,17 +211,21 @@ def render_glass_blur(image: Image, shifts: Shifts, sigma: float, delta: int) ->
     """Blur, copy pixels by the shifts drawn, and blur again."""
     lean = LEAN if int(4 * sigma + 0.5) else 0  # without any tap, nothing is added up nor truncated
     blurred = smooth(image, sigma, lean)
-    steps = np.arange(4 * delta * delta)
-    steps = (steps // (2 * delta) - delta) * image.shape[1] + steps % (2 * delta) - delta
-    _copy_pixels(blurred, shifts, steps.astype(np.uint64), delta)
+    packed = np.empty(image.shape[0] * image.shape[1], np.uint32)
+    _copy_pixels(blurred, shifts, delta, packed)
     return smooth(blurred, sigma, -lean)
 
 
 @compiled
-def _copy_pixels(image: Image, shifts: Shifts, steps: NDArray[np.uint64], delta: int) -> None:
-    """Copy pixels in place, from the bottom right to the top left; ``steps`` wrap round like unsigned numbers."""
+def _copy_pixels(image: Image, shifts: Shifts, delta: int, packed: Places) -> None:
+    """Copy pixels in place, from the bottom right to the top left, four bytes each in ``packed``.
+
+    Places and steps are unsigned, and wrap round: a sign would cost three times as much.
+    """
     height, width = image.shape[:2]
-    packed = np.empty(height * width, np.uint32)
+    steps = np.empty(4 * delta * delta, np.uint64)
+    for i in range(steps.size):
+        steps[i] = (i // (2 * delta) - delta) * width + i % (2 * delta) - delta
     values = image.reshape(-1)
     for i in range(packed.size):
         j = np.uint64(3 * i)

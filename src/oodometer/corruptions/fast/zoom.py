@@ -99,10 +99,9 @@ def _zoom_strip(
             lower = min(upper + 1, bottom[i])
             while done[i] <= lower:
                 place = (2 * i + done[i] % 2) * pitch
-                if done[i] + 1 < height:
-                    _zoom_row(explicit, pixels, 3 * done[i] * width, ends[i], moves[i], weights[i], ring, place)
-                else:
-                    _zoom_row(explicit, tail, 0, ends[i], moves[i], weights[i], ring, place)
+                in_tail = done[i] + 1 == height
+                source, start = (tail, 0) if in_tail else (pixels, 3 * done[i] * width)
+                _zoom_row(explicit, source, start, ends[i], moves[i], weights[i], ring, place)
                 done[i] += 1
             places[2 * i - 1], places[2 * i] = (2 * i + upper % 2) * pitch, (2 * i + lower % 2) * pitch
             share = 65536 / (count + 1)
