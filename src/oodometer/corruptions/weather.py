@@ -106,11 +106,11 @@ def frost(image: Image, rng: np.random.RandomState, weight: float, texture_weigh
         If the textures are nowhere; see ``oodometer.textures``.
     """
     height, width = image.shape[:2]
-    texture = _scaled_texture(rng.randint(5), scale)
+    texture = scaled_texture(rng.randint(5), scale)
+    factor = enlargement(texture, height, width)
+    if factor != 1:
+        texture = _resize(texture, factor)
     rows, columns = texture.shape[:2]
-    if rows <= height or columns <= width:
-        texture = _resize(texture, max((height + 1) / rows, (width + 1) / columns))
-        rows, columns = texture.shape[:2]
     top = rng.randint(0, rows - height)
     left = rng.randint(0, columns - width)
     ice = texture[top : top + height, left : left + width]
@@ -119,9 +119,16 @@ def frost(image: Image, rng: np.random.RandomState, weight: float, texture_weigh
 
 
 @functools.lru_cache(maxsize=10)  # five textures at the scales of two editions
-def _scaled_texture(number: int, scale: float) -> Image:
+def scaled_texture(number: int, scale: float) -> Image:
+    """Return one of the five textures in the size of an edition."""
     texture = textures.frost_textures()[number]
     return texture if scale == 1 else _resize(texture, scale)
+
+
+def enlargement(texture: Image, height: int, width: int) -> float:
+    """Return the factor that makes both sides of a texture larger than the image; 1 if they are."""
+    rows, columns = texture.shape[:2]
+    return 1 if rows > height and columns > width else max((height + 1) / rows, (width + 1) / columns)
 
 
 def _resize(texture: Image, scale: float) -> Image:
