@@ -7,7 +7,6 @@ Each kernel maps an image (uint8, H x W x 3, RGB) to a new one and draws from ``
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,13 +102,11 @@ GLASS_BLUR = Table(
     beyond=_beyond_glass,
 )
 
-CopyPixels = Callable[[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]], None]
-
 
 def copy_pixels(source: NDArray[np.int64], places: NDArray[np.int64], shifts: NDArray[np.int64]) -> None:
     """Copy ``source[place + shift]`` to ``source[place]``, in place and one by one, in one pass per row of ``shifts``.
 
-    The plain twin of the loop in ``fast.blur``. Each copy sees the ones before it, so there is no way round a loop.
+    Each copy sees the ones before it, so there is no way round a loop.
     """
     pixels, order = source.tolist(), places.tolist()
     for shift_of in shifts.tolist():
@@ -118,14 +115,7 @@ def copy_pixels(source: NDArray[np.int64], places: NDArray[np.int64], shifts: ND
     source[:] = pixels
 
 
-def glass_blur(
-    image: Image,
-    rng: np.random.RandomState,
-    sigma: float,
-    delta: int,
-    iterations: float,
-    copy: CopyPixels = copy_pixels,
-) -> Image:
+def glass_blur(image: Image, rng: np.random.RandomState, sigma: float, delta: int, iterations: float) -> Image:
     """Blur, let each pixel take the colour of one nearby, from the bottom right to the top left, and blur again.
 
     Quirk of the published code: it means to swap pixels, but assigns through array views, so that the second
@@ -140,7 +130,7 @@ def glass_blur(
     if iterations < len(drawn):  # between published severities: the last pass moves a share of the pixels
         drawn[-1, rng.random_sample(len(rows) * len(columns)) >= iterations % 1] = 0
     source = np.arange(height * width)
-    copy(source, (rows[:, np.newaxis] * width + columns).ravel(), drawn[..., 1] * width + drawn[..., 0])
+    copy_pixels(source, (rows[:, np.newaxis] * width + columns).ravel(), drawn[..., 1] * width + drawn[..., 0])
     copied = blurred.reshape(-1, 3)[source].reshape(image.shape)
     return to_uint8(gaussian(unit(copied), sigma))
 

@@ -93,7 +93,7 @@ for _published in (
     Corruption("shot_noise", "noise", noise.SHOT_NOISE, noise.shot_noise, "noise"),
     Corruption("impulse_noise", "noise", noise.IMPULSE_NOISE, noise.impulse_noise, "noise"),
     Corruption("defocus_blur", "blur", blur.DEFOCUS_BLUR, blur.defocus_blur, "defocus", random=False),
-    Corruption("glass_blur", "blur", blur.GLASS_BLUR, blur.glass_blur, "blur"),
+    Corruption("glass_blur", "blur", blur.GLASS_BLUR, blur.glass_blur, "glass"),
     Corruption("motion_blur", "blur", blur.MOTION_BLUR, blur.motion_blur, "blur"),
     Corruption("zoom_blur", "blur", blur.ZOOM_BLUR, blur.zoom_blur, "zoom", random=False),
     Corruption("snow", "weather", weather.SNOW, weather.snow, "weather"),

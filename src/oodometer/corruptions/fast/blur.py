@@ -17,7 +17,6 @@ from oodometer.corruptions.fast.streams import fill_words
 from oodometer.corruptions.fast.taps import (
     STRIP,
     Bytes,
-    Places,
     Row,
     after,
     bell_weights,
@@ -35,9 +34,7 @@ from oodometer.corruptions.fast.vectors import explicit
 from oodometer.corruptions.rendering import gaussian, streak, to_uint8, unit
 from oodometer.types import Image
 
-__all__ = ["gaussian_blur", "glass_blur", "motion_blur"]
-
-Shifts = NDArray[np.uint8] | NDArray[np.uint16]
+__all__ = ["draw_motion_blur", "gaussian_blur", "motion_blur", "pair_weights", "render_motion_blur"]
 
 WIDEST = 70
 """The most taps to each side of a Gaussian in integers: beyond, rounding errors could add up to a level."""
@@ -55,22 +52,17 @@ def pair_weights(sigma: float) -> Row | None:
 
 def gaussian_blur(image: Image, key: NDArray[np.uint32], sigma: float) -> Image:
     """``blur.gaussian_blur``, which draws nothing."""
-    return smooth(image, sigma)
-
-
-def smooth(image: Image, sigma: float, lean: int = 0) -> Image:
-    """Blur with a Gaussian bell and truncate to 8 bits, after adding ``lean`` / 128 of a level."""
     weights = pair_weights(sigma)
     if weights is None:
         return to_uint8(gaussian(unit(image), sigma))
     out = np.empty_like(image)
     height, width = image.shape[:2]
-    _smooth(explicit(), image.reshape(-1), weights, lean, out.reshape(height, 3 * width))
+    _smooth(explicit(), image.reshape(-1), weights, out.reshape(height, 3 * width))
     return out
 
 
 @compiled
-def _smooth(explicit: bool | None, pixels: Bytes, weights: Row, lean: int, out: Image) -> None:
+def _smooth(explicit: bool | None, pixels: Bytes, weights: Row, out: Image) -> None:
     """Blur upright, straight from the image, then along the rows."""
     height, width = out.shape[0], out.shape[1] // 3
     reach = weights.size - 1
@@ -91,7 +83,7 @@ def _smooth(explicit: bool | None, pixels: Bytes, weights: Row, lean: int, out: 
                 below[k] = 3 * (min(y + k, height - 1) * width + inner)
             weigh_pairs(explicit, pixels, 7, above, below, weights, start, line, at, n)
             extend(line, at, at + n, 3 * (last - first + 2 * reach))
-            weigh_pairs(explicit, line, None, left, right, weights, start + lean, sums, 0, 3 * (last - first))
+            weigh_pairs(explicit, line, None, left, right, weights, start, sums, 0, 3 * (last - first))
             clip_to_bytes(sums, out[y, 3 * first : 3 * last])
 
 
@@ -159,85 +151,3 @@ def _smear(explicit: bool | None, image: Image, weights: Row, sine: float, cosin
                 places[k] = after(top % slots, row - top, slots) * pitch + 3 * (columns[k] - before)
             weigh_each(explicit, ring, places, weights, start, sums, 0, 3 * (last - first))
             to_bytes(sums, 8, out[y, 3 * first : 3 * last])
-
-
-LEAN = 4
-"""What glass_blur adds to its first Gaussian and takes from its second, in 1/128 level.
-
-Both truncate, and flat areas lie on whole levels, where a hair decides: together they could be two levels off.
-"""
-
-
-def glass_blur(image: Image, key: NDArray[np.uint32], sigma: float, delta: int, iterations: float) -> Image:
-    """Blur, let each pixel take the colour of one nearby, and blur again."""
-    shifts = draw_glass_blur(key, image.shape[0], image.shape[1], delta, iterations)
-    return render_glass_blur(image, shifts, sigma, delta)
-
-
-def draw_glass_blur(key: NDArray[np.uint32], height: int, width: int, delta: int, iterations: float) -> Shifts:
-    """Draw the shifts of all passes, in the order in which pixels are copied.
-
-    Returns
-    -------
-    numpy.ndarray
-        uint8 or uint16, passes x pixels: ``(dy + delta) * 2 * delta + (dx + delta)``, from 0 to ``4 * delta**2 - 1``.
-        Where the number of passes is a fraction, the last one leaves a share of the pixels where they are.
-    """
-    passes, pixels = math.ceil(iterations), max(height - 2 * delta, 0) * max(width - 2 * delta, 0)
-    shifts = np.empty((passes, pixels), np.uint8 if delta <= 8 else np.uint16)
-    words = np.empty(min(max(pixels, 1), 2**13), np.uint32)
-    _draw_shifts(key, delta, iterations, words, shifts)
-    return shifts
-
-
-@compiled
-def _draw_shifts(key: Places, delta: int, iterations: float, words: Places, shifts: Shifts) -> None:
-    passes, pixels = shifts.shape
-    count, stay = np.uint64(4 * delta * delta), 2 * delta * delta + delta
-    moved = np.uint32((iterations - math.floor(iterations)) * 2**32)
-    for i in range(passes):
-        for start in range(0, pixels, words.size):
-            row = shifts[i, start : start + words.size]
-            fill_words(key, i * pixels + start, words)
-            for j in range(row.size):
-                row[j] = (np.uint64(words[j]) * count) >> np.uint64(32)
-            if i + 1 > iterations:
-                fill_words(key, passes * pixels + start, words)
-                for j in range(row.size):
-                    row[j] = row[j] if words[j] < moved else stay
-
-
-def render_glass_blur(image: Image, shifts: Shifts, sigma: float, delta: int) -> Image:
-    """Blur, copy pixels by the shifts drawn, and blur again."""
-    lean = LEAN if int(4 * sigma + 0.5) else 0  # without any tap, nothing is added up nor truncated
-    blurred = smooth(image, sigma, lean)
-    packed = np.empty(image.shape[0] * image.shape[1], np.uint32)
-    _copy_pixels(blurred, shifts, delta, packed)
-    return smooth(blurred, sigma, -lean)
-
-
-@compiled
-def _copy_pixels(image: Image, shifts: Shifts, delta: int, packed: Places) -> None:
-    """Copy pixels in place, from the bottom right to the top left, four bytes each in ``packed``.
-
-    Places and steps are unsigned, and wrap round: a sign would cost three times as much.
-    """
-    height, width = image.shape[:2]
-    steps = np.empty(4 * delta * delta, np.uint64)
-    for i in range(steps.size):
-        steps[i] = (i // (2 * delta) - delta) * width + i % (2 * delta) - delta
-    values = image.reshape(-1)
-    for i in range(packed.size):
-        j = np.uint64(3 * i)
-        packed[i] = values[j] | (values[j + 1] << 8) | (values[j + 2] << 16)
-    for i in range(shifts.shape[0]):
-        n = 0
-        for y in range(height - delta, delta, -1):
-            place = np.uint64(y * width + width - delta)
-            for _ in range(width - 2 * delta):
-                packed[place] = packed[place + steps[shifts[i, n]]]
-                place -= np.uint64(1)
-                n += 1
-    for i in range(packed.size):
-        j = np.uint64(3 * i)
-        values[j], values[j + 1], values[j + 2] = packed[i], packed[i] >> 8, packed[i] >> 16
