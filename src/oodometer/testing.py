@@ -122,8 +122,8 @@ def _check_sizes(subject: _Subject) -> None:
     for size in _SIZES:
         for severity in _SEVERITIES:
             subject.of(_picture(*size), severity)
-    for severity in (1e-9, 0.5, 1.5, 2.5, 3.5, 4.99):
-        subject.of(_picture(64, 80), severity)
+    for between in (1e-9, 0.5, 1.5, 2.5, 3.5, 4.99):
+        subject.of(_picture(64, 80), between)
 
 
 def _check_flat(subject: _Subject) -> None:

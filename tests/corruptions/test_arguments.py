@@ -66,11 +66,20 @@ def test_the_reference_without_an_image_id_draws_the_published_stream():
 
 @pytest.mark.parametrize(
     ("options", "image_id"),
-    [({"method": "reference", "image_id": "a/b.png"}, "a/b.png"), ({"image_id": "a/b.png"}, "a/b.png"), ({}, "")],
+    [({"image_id": "a/b.png"}, "a/b.png"), ({}, "")],
 )
-def test_every_other_call_draws_the_stream_of_its_image(options, image_id):
+def test_a_fast_kernel_draws_the_stream_of_its_image(options, image_id):
     image = textured(64, 64)
-    rng = seeding.stream(-7, image_id, "fog", 2)
+    key = seeding.stream_key(-7, image_id, "fog", 2)
     assert np.array_equal(
-        corrupt(image, "fog", 2, seed=-7, **options), registry.find("fog").reference(image, rng, 2, 2)
+        corrupt(image, "fog", 2, seed=-7, **options), registry.find("fog").fast_kernel()(image, key, 2, 2)
+    )
+
+
+def test_the_reference_with_an_image_id_draws_the_stream_of_its_image():
+    image = textured(64, 64)
+    rng = seeding.stream(-7, "a/b.png", "fog", 2)
+    assert np.array_equal(
+        corrupt(image, "fog", 2, seed=-7, method="reference", image_id="a/b.png"),
+        registry.find("fog").reference(image, rng, 2, 2),
     )

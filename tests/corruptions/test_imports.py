@@ -1,8 +1,10 @@
 """Importing the corruptions is light, a first fast one nearly so, and no system library is needed."""
 
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -53,3 +55,44 @@ def solve(a, b):
 print(json.dumps(solve(np.array([[2.0, 1.0], [1.0, 3.0]]), np.array([5.0, 7.0])).round(9).tolist()))
 """
     assert python(code) == [5, 7]
+
+
+READ_ONLY = """
+import json, sys, warnings
+from pathlib import Path
+from numba.core import caching
+
+def refuse(self):
+    raise OSError("read-only")
+
+for name in dir(caching):
+    if name.lstrip("_") in {locators}:
+        getattr(caching, name).ensure_cache_path = refuse
+import numpy as np, numba, oodometer
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    same = oodometer.corrupt(np.full((64, 64, 3), 200, np.uint8), "jpeg_compression", 5)
+place = numba.config.CACHE_DIR or sys.argv[1]
+print(json.dumps([[str(w.message) for w in caught], len(list(Path(place).rglob("*.nbc"))), int(same[0, 0, 0]), place]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("locators", "warned"),
+    [
+        (["InTreeCacheLocator", "InTreeCacheLocatorFsAgnostic"], False),
+        (["InTreeCacheLocator", "InTreeCacheLocatorFsAgnostic", "UserWideCacheLocator"], True),
+    ],
+)
+def test_a_read_only_installation_works(locators, warned, tmp_path):
+    """The folder of the package cannot be written, then the user's cache neither."""
+    places = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path), "LOCALAPPDATA": str(tmp_path)}
+    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"} | places
+    code = READ_ONLY.format(locators=locators)
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    run = subprocess.run(command, capture_output=True, text=True, check=True, timeout=600, env=environment)
+    messages, kept, level, place = json.loads(run.stdout)
+    assert [("NUMBA_CACHE_DIR" in message) for message in messages] == [True] * warned
+    assert kept > 0
+    assert 190 < level < 210
+    assert Path(place).exists() is not warned  # a place for one process goes with it

@@ -171,7 +171,7 @@ def corrupt(
     whole = _seed(seed)
     unpacked = unpack(image)
     names = _image_ids(image_id, unpacked)
-    if edition == "imagenet224" and corruption in GROUPS["all"] and min(unpacked.rgb.shape[1:3]) < 64:
+    if edition == "imagenet224" and min(unpacked.rgb.shape[1:3]) < 64 and corruption in GROUPS["all"]:
         warnings.warn(
             "The edition 'imagenet224' is meant for larger images than "
             f"{unpacked.rgb.shape[1]} x {unpacked.rgb.shape[2]}; 'tiny64' and 'cifar32' have the strengths published "

@@ -25,7 +25,7 @@ Array: typing.TypeAlias = NDArray[typing.Any]
 SMALLEST_SIDE = 16
 """Below this many pixels on a side there is no meaning to defend, and displacements leave the image."""
 
-_FLOATS = (np.float16, np.float32, np.float64)
+_DTYPES = (np.uint8, np.float16, np.float32, np.float64)
 _EXPECTED = (
     "The image must be a PIL image, or an array of uint8 (0..255) or of float16, float32 or float64 (0..1) with the "
     "shape height x width x 3 (RGB), height x width or height x width x 1 (gray), or of a batch N x height x width x 3 "
@@ -60,12 +60,11 @@ class Unpacked:
 
         Floats are the results divided by 255. A single uint8 result is returned itself, not a copy.
         """
-        if self.rgb.dtype == np.uint8:
-            # One picture needs no copy, and there is nothing to stack where a batch is empty.
-            whole = results[0][np.newaxis] if len(results) == 1 else np.array(results, np.uint8)
-        else:
-            whole = (np.array(results, np.float64) / 255).astype(self.rgb.dtype)
-        return self._shaped(whole.reshape(self.rgb.shape))
+        of_bytes = self.rgb.dtype.type is np.uint8
+        if of_bytes and self.kind == "array":
+            return results[0]
+        whole = np.array(results, np.uint8).reshape(self.rgb.shape)  # of no images too
+        return self._shaped(whole if of_bytes else (whole / 255).astype(self.rgb.dtype))
 
     def _shaped(self, whole: Array) -> Array | PIL.Image.Image:
         if self.kind == "batch":
@@ -98,7 +97,7 @@ def unpack(image: Array | PIL.Image.Image) -> Unpacked:
     if not isinstance(image, np.ndarray):
         raise ArgumentError(f"{_EXPECTED}, not {type(image).__name__}.")
     rgb = _as_rgb(image)
-    levels = rgb if rgb.dtype == np.uint8 else _levels(rgb)
+    levels = rgb if rgb.dtype.type is np.uint8 else _levels(rgb)
     pictures = [np.ascontiguousarray(_large_enough(picture)) for picture in levels]
     return Unpacked(rgb, pictures, "batch" if image.ndim == 4 else "array")
 
@@ -114,7 +113,7 @@ def _decoded(image: PIL.Image.Image) -> Image:
 
 def _as_rgb(image: Array) -> Array:
     """View an array of a known dtype and shape as N x H x W x 3."""
-    if image.dtype != np.uint8 and image.dtype.type not in _FLOATS:
+    if image.dtype.type not in _DTYPES:
         raise ArgumentError(f"{_EXPECTED}, not {_described(image)}.{_scale_hint(image)}")
     channels = 1 if image.ndim == 2 else image.shape[-1]
     if image.ndim not in (2, 3, 4) or channels not in (1, 3):

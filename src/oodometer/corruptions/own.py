@@ -77,14 +77,7 @@ def corruption(
 
     def decorate(function: Function) -> Function:
         _check_signature(name, function, rows)
-        table = Table(
-            clean=(*[None] * len(rows[0]), 0),
-            # The last constant is the share of the result in a mix with the image, which only severities below 1 have.
-            **dict.fromkeys(("imagenet224", "inception299", "tiny64", "cifar32"), tuple((*row, 1) for row in rows)),
-            between=_between,
-            beyond="its author gave five.",
-        )
-        register(Corruption(name, family, table, _kernel(name, function), random=random))
+        register(Corruption(name, family, _table(rows), _kernel(name, function), random=random))
         return function
 
     return decorate
@@ -118,6 +111,24 @@ def _check_signature(name: str, function: Callable[..., Image], rows: list[Row])
         raise ArgumentError(
             f"{name}: the function must take an image, a random generator and {len(rows[0])} constants; {error}."
         ) from None
+
+
+def _table(rows: list[Row]) -> Table:
+    """Use the same rows for all editions.
+
+    A last constant is the share of the result in a mix with the image, which only severities below 1 have.
+    """
+    first, second, third, fourth, fifth = ((*row, 1) for row in rows)
+    all_five = (first, second, third, fourth, fifth)
+    return Table(
+        clean=(*[None] * len(rows[0]), 0),
+        imagenet224=all_five,
+        inception299=all_five,
+        tiny64=all_five,
+        cifar32=all_five,
+        between=_between,
+        beyond="its author gave five.",
+    )
 
 
 def _between(low: Row, high: Row, t: float) -> Row:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -68,11 +69,13 @@ class Corruption:
 
         ``key`` is uint32, shape (4,), and names the stream of ``fast.streams`` that the kernel draws from.
         """
-        if self.fast is None:
-            return None
-        module = importlib.import_module(f"oodometer.corruptions.fast.{self.fast}")  # imports Numba
-        kernel: Kernel = getattr(module, self.name)
-        return kernel
+        return None if self.fast is None else _imported_kernel(self.fast, self.name)
+
+
+@functools.cache  # importing again takes microseconds, as some kernels do
+def _imported_kernel(module: str, name: str) -> Kernel:
+    kernel: Kernel = getattr(importlib.import_module(f"oodometer.corruptions.fast.{module}"), name)  # imports Numba
+    return kernel
 
 
 _corruptions: dict[str, Corruption] = {}

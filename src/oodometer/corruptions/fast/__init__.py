@@ -8,8 +8,14 @@ the same law. Importing a module of this package imports Numba, so they are impo
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import shutil
 import sys
+import tempfile
+import warnings
+
+import numba
 
 
 def _spare_scipy() -> None:
@@ -29,6 +35,26 @@ def _spare_scipy() -> None:
         numba.np.linalg.ensure_blas = ask
 
 
+def _find_cache() -> None:
+    """See to it that Numba has a place for compiled kernels: without one it refuses to import them.
+
+    It tries the folder of this package, which may be read-only, and then the user's cache, which a container may lack.
+    """
+    try:
+        numba.njit(cache=True)(lambda: None)
+    except RuntimeError:
+        folder = tempfile.mkdtemp(prefix="oodometer-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        numba.config.CACHE_DIR = folder  # type: ignore[attr-defined]  # made by Numba from the environment
+        warnings.warn(
+            "Compiled kernels cannot be kept, neither beside the package nor in the user's cache, so that each process "
+            "compiles its own, for seconds. Set NUMBA_CACHE_DIR to a folder that can be written.",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
 if "numba.np.arraymath" not in sys.modules:
     with contextlib.suppress(ImportError, AttributeError):  # a Numba that is built otherwise just takes its time
         _spare_scipy()
+_find_cache()
