@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import ndimage
 
 from oodometer.corruptions import blur
 from oodometer.corruptions.fast.taps import (
     STRIP,
     Bytes,
+    Places,
     Row,
     after,
     bell_weights,
@@ -85,8 +85,8 @@ def _put_together(disk: Disk) -> NDArray[np.float64]:
         grid[middle - span : middle + span + 1, middle + x] = disk.scale / 2**23
     pairs = disk.weights / 2**16
     bell = np.concatenate([pairs[:0:-1], [2 * pairs[0]], pairs[1:]])
-    upright = ndimage.correlate1d(grid, bell, 0, mode="constant")
-    kernel: NDArray[np.float64] = ndimage.correlate1d(upright, bell, 1, mode="constant")
+    upright = np.apply_along_axis(np.convolve, 0, grid, bell, "same")
+    kernel: NDArray[np.float64] = np.apply_along_axis(np.convolve, 1, upright, bell, "same")
     for side in (-1, 1):
         inside, outside = middle + side * disk.half, middle + side * (disk.half + 1)
         kernel[inside, middle - disk.line : middle + disk.line + 1] += disk.gain / 2**23
@@ -137,6 +137,7 @@ def _defocus(
     n, wide = 3 * (last - first), 3 * (last - first + 2 * reach)
     rows, boxes, upright = np.empty(slots * pitch, np.uint8), np.empty(slots * n, np.uint16), np.zeros(pitch, np.uint16)
     total, means = np.zeros(wide, np.int32), np.empty((2 * reach + 1) * wide, np.uint16)
+    more, less = np.empty(spans.size + 2, np.uint32), np.empty(spans.size + 2, np.uint32)
     sums, change, extra = np.empty(n, np.uint16), np.empty(wide, np.uint16), np.zeros(n, np.uint16)
     done = -margin
     for y in range(-reach, height + reach):
@@ -144,14 +145,15 @@ def _defocus(
             slot = (done + margin) % slots
             fetch_mirrored(image, done, first - margin, last + margin, rows[slot * pitch :])
             if lines[1] >= 0:
-                _box(explicit, rows, slot * pitch + 3 * margin, lines[1], boxes, slot * n, n)
+                _box(explicit, rows, slot * pitch + 3 * margin, lines[1], more, boxes, slot * n, n)
             done += 1
         top = (y - reach) % slots
-        _move_disk(explicit, rows, y == -reach, (top, margin + reach, slots), pitch, spans, reach, total, change)
+        ring = (top, margin + reach, slots)
+        _move_disk(explicit, rows, y == -reach, ring, pitch, spans, reach, more, less, total, change)
         _scale(total, scale, means[(y + reach) % (2 * reach + 1) * wide :])
         if y >= reach:
             if reach > 0:
-                _smooth_means(explicit, means, y - reach, weights, change, sums)
+                _smooth_means(explicit, means, y - reach, weights, more, less, change, sums)
             if lines[1] >= 0:
                 _add_lines(rows, boxes, upright, y == reach, (top, margin, slots), pitch, lines, extra)
             _finish(sums if reach > 0 else means, extra, lines[2], out[y - reach, 3 * first : 3 * last])
@@ -166,6 +168,8 @@ def _move_disk(
     pitch: int,
     spans: NDArray[np.int64],
     reach: int,
+    more: Places,
+    less: Places,
     total: NDArray[np.int32],
     change: Row,
 ) -> None:
@@ -175,20 +179,18 @@ def _move_disk(
     """
     top, middle, slots = ring
     margin = spans.size // 2 + 2
-    more, less = np.empty(spans.size, np.uint32), np.empty(spans.size, np.uint32)
     for k in range(spans.size):
         column = 3 * (k - spans.size // 2 + margin - reach)
         if starts:
-            rim = np.empty(2 * spans[k] + 1, np.uint32)
-            for j in range(rim.size):
-                rim[j] = after(top, middle - spans[k] + j, slots) * pitch + column
-            sum_rows(explicit, rows, rim, rim[:0], change, 0, total.size)
+            for j in range(2 * spans[k] + 1):
+                more[j] = after(top, middle - spans[k] + j, slots) * pitch + column
+            sum_rows(explicit, rows, more[: 2 * spans[k] + 1], less[:0], change, 0, total.size)
             _add_change(change, total)
         else:
             more[k] = after(top, middle + spans[k], slots) * pitch + column
             less[k] = after(top, middle - 1 - spans[k], slots) * pitch + column
     if not starts:
-        sum_rows(explicit, rows, more, less, change, 0, total.size)
+        sum_rows(explicit, rows, more[: spans.size], less[: spans.size], change, 0, total.size)
         _add_change(change, total)
 
 
@@ -206,9 +208,10 @@ def _scale(total: NDArray[np.int32], scale: int, means: Row) -> None:
 
 
 @compiled
-def _smooth_means(explicit: bool | None, means: Row, y: int, weights: Row, upright: Row, out: Row) -> None:
+def _smooth_means(
+    explicit: bool | None, means: Row, y: int, weights: Row, left: Places, right: Places, upright: Row, out: Row
+) -> None:
     reach = weights.size - 1
-    left, right = np.empty(reach + 1, np.uint32), np.empty(reach + 1, np.uint32)
     for k in range(reach + 1):
         left[k] = (y - k + reach) % (2 * reach + 1) * upright.size
         right[k] = (y + k + reach) % (2 * reach + 1) * upright.size
@@ -219,12 +222,13 @@ def _smooth_means(explicit: bool | None, means: Row, y: int, weights: Row, uprig
 
 
 @compiled
-def _box(explicit: bool | None, rows: Bytes, place: int, line: int, boxes: Row, at: int, n: int) -> None:
+def _box(
+    explicit: bool | None, rows: Bytes, place: int, line: int, places: Places, boxes: Row, at: int, n: int
+) -> None:
     """Write sums over ``2 * line + 1`` columns."""
-    places = np.empty(2 * line + 1, np.uint32)
-    for k in range(places.size):
+    for k in range(2 * line + 1):
         places[k] = place + 3 * (k - line)
-    sum_rows(explicit, rows, places, places[:0], boxes, at, n)
+    sum_rows(explicit, rows, places[: 2 * line + 1], places[:0], boxes, at, n)
 
 
 @compiled
