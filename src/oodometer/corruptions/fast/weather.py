@@ -22,6 +22,7 @@ __all__ = ["draw_fog", "draw_frost", "draw_snow", "fog", "frost", "render_fog", 
 U8 = np.uint8
 F32 = np.float32
 I32 = np.int32
+U16 = np.uint16
 UP = np.uintp
 U32 = np.uint32
 
@@ -317,7 +318,7 @@ def _freeze_enlarged(
     last = texture.shape[0] - 1
     upper, down = _resize_axis(texture.shape[0], factor, top, rows.shape[0])
     first, across = _resize_axis(texture.shape[1] // 3, factor, left, rows.shape[1] // 3)
-    wide = np.empty((2, rows.shape[1]), np.int32)  # texture rows of even and of odd number, the latest of each
+    wide = np.empty((2, rows.shape[1]), np.uint16)  # texture rows of even and of odd number, the latest of each
     ice = np.empty(rows.shape[1], np.uint8)
     done = upper[0]
     for y in range(rows.shape[0]):
@@ -329,37 +330,37 @@ def _freeze_enlarged(
 
 
 @numba.njit(cache=True, nogil=True)
-def _resize_axis(side: int, factor: float, start: int, count: int) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
+def _resize_axis(side: int, factor: float, start: int, count: int) -> tuple[NDArray[np.intp], NDArray[np.uint16]]:
     """Return the first neighbours of some samples of one axis, and the weights of both in 1/2048."""
-    first, weights = np.empty(count, np.intp), np.empty((count, 2), np.int32)
+    first, weights = np.empty(count, np.intp), np.empty((count, 2), np.uint16)
     for i in range(count):
         position = min(max((start + i + 0.5) / factor - 0.5, 0.0), side - 1.0)
         first[i] = int(position)
         weight = position - first[i]
-        weights[i, 0], weights[i, 1] = I32(np.rint(2048 * (1 - weight))), I32(np.rint(2048 * weight))
+        weights[i, 0], weights[i, 1] = U16(np.rint(2048 * (1 - weight))), U16(np.rint(2048 * weight))
     return first, weights
 
 
 @numba.njit(cache=True, nogil=True)
 def _resize_row(
-    row: NDArray[np.uint8], first: NDArray[np.intp], weights: NDArray[np.int32], wide: NDArray[np.int32]
+    row: NDArray[np.uint8], first: NDArray[np.intp], weights: NDArray[np.uint16], wide: NDArray[np.uint16]
 ) -> None:
     last = UP(row.size - 3)
     for x in range(UP(first.size)):
         left = UP(3 * first[x])
         right = min(UP(left + UP(3)), last)
         for channel in range(UP(3)):
-            total = I32(row[left + channel]) * weights[x, UP(0)] + I32(row[right + channel]) * weights[x, UP(1)]
-            wide[UP(3) * x + channel] = I32(total >> 4)
+            total = U32(row[left + channel]) * U32(weights[x, 0]) + U32(row[right + channel]) * U32(weights[x, 1])
+            wide[UP(3) * x + channel] = U16(total >> 4)
 
 
 @numba.njit(cache=True, nogil=True)
 def _mix_ice(
-    upper: NDArray[np.int32], lower: NDArray[np.int32], above: I32, below: I32, ice: NDArray[np.uint8]
+    upper: NDArray[np.uint16], lower: NDArray[np.uint16], above: U16, below: U16, ice: NDArray[np.uint8]
 ) -> None:
     for x in range(ice.size):
-        mixed = I32(I32(I32(above * upper[x]) >> I32(16)) + I32(I32(below * lower[x]) >> I32(16)))
-        ice[x] = U8(I32(mixed + I32(2)) >> I32(2))
+        mixed = U16(U32(U32(upper[x]) * U32(above)) >> U32(16)) + U16(U32(U32(lower[x]) * U32(below)) >> U32(16))
+        ice[x] = U8(U16(mixed + 2) >> U16(2))
 
 
 # Fog -------------------------------------------------------------------------------------------------------------
@@ -373,16 +374,26 @@ def fog(image: Image, key: Key, amount: float, decay: float) -> Image:
 def draw_fog(key: Key, size: tuple[int, int], decay: float) -> tuple[NDArray[np.float32], float, float]:
     """Return the top left part of a height map, at least of that size, and the extremes of the whole map."""
     side = 1 << (max(size) - 1).bit_length()
-    heights = np.zeros((2, 2), np.float32)
-    wibble, first, lines = 100.0, 0, 1
-    while 2 * lines < side:
-        finer = np.empty((2 * lines + 1, 2 * lines + 1), np.float32)
-        _refine(heights, key, first, F32(wibble * wibble), finer)
-        heights, first = finer, first + 2 * lines * lines
-        lines, wibble = 2 * lines, wibble / decay
+    scratch = np.empty((2, (side // 2 + 1) ** 2), np.float32)
     seen = np.empty((size[0] + size[0] % 2, side + 1), np.float32)
-    low, high = _refine(heights, key, first, F32(wibble * wibble), seen)
+    low, high = _plasma(key, decay, scratch, seen)
     return seen, low, high
+
+
+@numba.njit(cache=True, nogil=True)
+def _plasma(key: Key, decay: float, scratch: NDArray[np.float32], seen: NDArray[np.float32]) -> tuple[float, float]:
+    """Refine a flat map until it is as wide as ``seen``; ``scratch`` holds a map and the next finer one."""
+    side = seen.shape[1] - 1
+    coarse = scratch[0, :4].reshape(2, 2)
+    coarse[:] = F32(0)
+    wibble, first, lines, spare = 100.0, 0, 1, 1
+    while 2 * lines < side:
+        finer = scratch[spare, : (2 * lines + 1) ** 2].reshape(2 * lines + 1, 2 * lines + 1)
+        _refine(coarse, key, first, F32(wibble * wibble), finer)
+        coarse, spare = finer, 1 - spare
+        first += 2 * lines * lines
+        lines, wibble = 2 * lines, wibble / decay
+    return _refine(coarse, key, first, F32(wibble * wibble), seen)
 
 
 @numba.njit(cache=True, nogil=True)
