@@ -36,21 +36,21 @@ def shrink_and_enlarge(image: Image, few_rows: int, few_columns: int, result: Im
     left, right, across = boxes(width, few_columns)
     top, bottom, down = boxes(height, few_rows)
     column_of, row_of = boxes(few_columns, width)[0], boxes(few_rows, height)[0]
-    means = np.empty(3 * few_columns, np.uint8)
-    sums = np.empty(3 * few_columns, np.int32)
-    y = U(0)
+    totals, means = np.empty(few_columns, np.uint64), np.empty(4 * few_columns, np.uint8)
+    sums, wide = np.empty(4 * few_columns, np.int32), np.empty(4 * width, np.uint8)
+    means[:] = 0
+    y = 0
     for row in range(few_rows):
         sums[:] = 0
         for source in range(top[row], bottom[row]):
-            row_means(pixels, U(source) * U(width), left, right, across, means)
+            add_boxes(pixels, U(source) * U(width), left, right, totals)
+            average(totals, across, means)
             accumulate(means, sums)
         scale_down(sums, I(down[row]), means)
-        first = y
-        repeat_columns(means, column_of, spread[first])
-        y += U(1)
-        while y < U(height) and row_of[y] == U(row):
-            spread[y] = spread[first]
-            y += U(1)
+        repeat(means.view(np.uint32), column_of, wide.view(np.uint32))
+        while y < height and row_of[y] == U(row):
+            drop_fourth(wide, spread[y])
+            y += 1
 
 
 @compiled
@@ -76,24 +76,30 @@ def boxes(old: int, new: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64], N
 
 
 @compiled
-def row_means(
+def add_boxes(
     pixels: NDArray[np.uint8],
     start: np.uint64,
     left: NDArray[np.uint64],
     right: NDArray[np.uint64],
-    weights: NDArray[np.uint64],
-    means: NDArray[np.uint8],
+    totals: NDArray[np.uint64],
 ) -> None:
-    """Average the boxes of one row: sums of the three channels in one word, 21 bits each."""
-    for i in range(U(left.size)):
+    """Add up the boxes of one row: sums of the three channels in one word, 21 bits each."""
+    for i in range(U(totals.size)):
         total = U(0)
         for x in range(start + left[i], start + right[i]):
             at = U(3) * x
             total += U(pixels[at]) + (U(pixels[at + U(1)]) << U(21)) + (U(pixels[at + U(2)]) << U(42))
-        at = U(3) * i
-        means[at] = rounded(total & U(0x1FFFFF), weights[i])
-        means[at + U(1)] = rounded((total >> U(21)) & U(0x1FFFFF), weights[i])
-        means[at + U(2)] = rounded(total >> U(42), weights[i])
+        totals[i] = total
+
+
+@compiled
+def average(totals: NDArray[np.uint64], weights: NDArray[np.uint64], means: NDArray[np.uint8]) -> None:
+    """Turn the sums of a row into means, four bytes a pixel."""
+    for i in range(U(totals.size)):
+        at = U(4) * i
+        means[at] = rounded(totals[i] & U(0x1FFFFF), weights[i])
+        means[at + U(1)] = rounded((totals[i] >> U(21)) & U(0x1FFFFF), weights[i])
+        means[at + U(2)] = rounded(totals[i] >> U(42), weights[i])
 
 
 @inlined
@@ -117,10 +123,16 @@ def scale_down(sums: NDArray[np.int32], weight: np.int32, means: NDArray[np.uint
 
 
 @compiled
-def repeat_columns(means: NDArray[np.uint8], column_of: NDArray[np.uint64], row: NDArray[np.uint8]) -> None:
+def repeat(means: NDArray[np.uint32], column_of: NDArray[np.uint64], wide: NDArray[np.uint32]) -> None:
     """Give each pixel of a row the mean of its box."""
-    for x in range(U(column_of.size)):
-        at, source = U(3) * x, U(3) * column_of[x]
-        row[at] = means[source]
-        row[at + U(1)] = means[source + U(1)]
-        row[at + U(2)] = means[source + U(2)]
+    for x in range(U(wide.size)):
+        wide[x] = means[column_of[x]]
+
+
+@compiled
+def drop_fourth(wide: NDArray[np.uint8], row: NDArray[np.uint8]) -> None:
+    """Leave out every fourth byte."""
+    for x in range(U(wide.size // 4)):
+        row[U(3) * x] = wide[U(4) * x]
+        row[U(3) * x + U(1)] = wide[U(4) * x + U(1)]
+        row[U(3) * x + U(2)] = wide[U(4) * x + U(2)]
