@@ -85,12 +85,15 @@ def render_snow(
     flakes = np.empty((height, width), np.uint8)
     _smear(layer, weights, rows, columns + reach, flakes)
     out = np.empty_like(image)
-    _snow_over(image.reshape(height, -1), flakes, F32(keep), out.reshape(height, -1))
+    _snow_over(image.reshape(-1), flakes.reshape(-1), F32(keep), out.reshape(-1))
     return out
 
 
 TOGETHER = 4
 """Taps of the streak that are added in one go."""
+
+STRIPE = 1024
+"""Pixels that are handled in one go where rows do not matter."""
 
 TILE = 256
 """Columns that are smeared from top to bottom before the next ones: the rows in reach stay in the nearest cache."""
@@ -218,29 +221,33 @@ def _cut(total: NDArray[np.float32], row: NDArray[np.uint8]) -> None:
 
 
 @numba.njit(cache=True, nogil=True)
-def _snow_over(rows: NDArray[np.uint8], flakes: NDArray[np.uint8], keep: F32, out: NDArray[np.uint8]) -> None:
-    height, width = flakes.shape
-    both = np.empty(width, np.float32)
-    for y in range(height):
-        _add_turned(flakes[y], flakes[height - 1 - y], both)
-        _whiten(rows[y], both, keep, out[y])
+def _snow_over(pixels: NDArray[np.uint8], flakes: NDArray[np.uint8], keep: F32, out: NDArray[np.uint8]) -> None:
+    both = np.empty(STRIPE, np.float32)
+    for start in range(0, flakes.size, STRIPE):
+        stop = min(start + STRIPE, flakes.size)
+        snow = both[: stop - start]
+        _add_turned(flakes[start:stop], flakes[flakes.size - stop : flakes.size - start], snow)
+        _whiten(pixels[3 * start : 3 * stop], snow, keep, out[3 * start : 3 * stop])
 
 
 @numba.njit(cache=True, nogil=True)
 def _add_turned(row: NDArray[np.uint8], opposite: NDArray[np.uint8], both: NDArray[np.float32]) -> None:
-    for x in range(row.size):
-        both[x] = F32(I32(row[x]) + I32(opposite[row.size - 1 - x]))
+    last = UP(row.size - 1)
+    for x in range(UP(row.size)):
+        both[x] = F32(I32(row[x]) + I32(opposite[last - x]))
 
 
 @numba.njit(cache=True, nogil=True)
 def _whiten(row: NDArray[np.uint8], snow: NDArray[np.float32], keep: F32, out: NDArray[np.uint8]) -> None:
+    # keep * x + rest * max(x, gray * 1.5 + 0.5) is the larger of x and what the second gives, as keep + rest = 1.
     rest = F32(1) - keep
     for x in range(snow.size):
         red, green, blue = F32(row[3 * x]), F32(row[3 * x + 1]), F32(row[3 * x + 2])
-        white = F32(1.5) * (F32(0.299) * red + F32(0.587) * green + F32(0.114) * blue) + F32(127.5)
-        out[3 * x] = U8(min(keep * red + rest * max(red, white) + snow[x], F32(255)))
-        out[3 * x + 1] = U8(min(keep * green + rest * max(green, white) + snow[x], F32(255)))
-        out[3 * x + 2] = U8(min(keep * blue + rest * max(blue, white) + snow[x], F32(255)))
+        gray = F32(0.299) * red + F32(0.587) * green + F32(0.114) * blue
+        white = rest * (F32(1.5) * gray + F32(127.5))
+        out[3 * x] = U8(min(max(red, keep * red + white) + snow[x], F32(255)))
+        out[3 * x + 1] = U8(min(max(green, keep * green + white) + snow[x], F32(255)))
+        out[3 * x + 2] = U8(min(max(blue, keep * blue + white) + snow[x], F32(255)))
 
 
 # Frost -----------------------------------------------------------------------------------------------------------
