@@ -71,9 +71,9 @@ for name in dir(caching):
 import numpy as np, numba, oodometer
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
-    same = oodometer.corrupt(np.full((64, 64, 3), 200, np.uint8), "jpeg_compression", 5)
+    made = oodometer.corrupt(np.full((64, 64, 3), 100, np.uint8), "brightness", 1)
 place = numba.config.CACHE_DIR or sys.argv[1]
-print(json.dumps([[str(w.message) for w in caught], len(list(Path(place).rglob("*.nbc"))), int(same[0, 0, 0]), place]))
+print(json.dumps([[str(w.message) for w in caught], len(list(Path(place).rglob("*.nbc"))), int(made[0, 0, 0]), place]))
 """
 
 
@@ -94,5 +94,5 @@ def test_a_read_only_installation_works(locators, warned, tmp_path):
     messages, kept, level, place = json.loads(run.stdout)
     assert [("NUMBA_CACHE_DIR" in message) for message in messages] == [True] * warned
     assert kept > 0
-    assert 190 < level < 210
+    assert level == 125
     assert Path(place).exists() is not warned  # a place for one process goes with it

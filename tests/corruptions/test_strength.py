@@ -26,7 +26,7 @@ GROWING = [
 BEYOND = [name for name in list_corruptions("all") if name != "saturate"]
 # The most that each constant may be, and the least; whole numbers are marked by an int.
 VALID = {
-    "gaussian_noise": [(0.1, 1.0)],
+    "gaussian_noise": [(0.1, 1.1)],
     "shot_noise": [(0.5, 50.0)],
     "impulse_noise": [(0.05, 1.0)],
     "defocus_blur": [(1.5, 25.0), (0.01, 1.0)],
