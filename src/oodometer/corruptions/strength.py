@@ -80,8 +80,8 @@ def strength(
 
     Examples
     --------
-    >>> [round(s.root_mean_square) for s in strength("contrast", (0, 1, 5))]
-    [0, 25, 40]
+    >>> [round(s.root_mean_square) for s in strength("contrast", (0, 1, 2))]
+    [0, 30, 35]
     """
     pictures = _pictures(images, edition)
     return tuple(_measured(corruption, severity, pictures, edition, method, seed) for severity in severities)
