@@ -58,7 +58,7 @@ def draw_elastic_transform(
     key: NDArray[np.uint32], height: int, width: int, alpha: float, sigma: float, affine: float
 ) -> tuple[NDArray[np.float64], Field, Field]:
     """Draw the inverse of the affine map (2 x 3: from (x, y, 1) to (x, y)), and both displacements, x first."""
-    across, down = np.empty((height, width), np.float32), np.empty((height, width), np.float32)
+    across, down = np.empty((2, height, width), np.float32)
     if sigma < 2 * CELLS_A_SIGMA:
         draw_narrow(key, F(alpha), narrow_taps(sigma), across, down)
     else:
@@ -69,7 +69,10 @@ def draw_elastic_transform(
 
 def render_elastic_transform(image: Image, inverse: NDArray[np.float64], across: Field, down: Field) -> Image:
     """Move the image by the affine map, then each pixel by the displacements."""
-    pixels, moved = np.empty(image.size + 1, np.uint8), np.empty(image.size + 1, np.float32)
+    # One block for both: if what is freed at the end of a call were more than twice the largest block, the C library
+    # would give the memory back, and fetching it again page by page takes longer than everything else here.
+    scratch = np.empty(5 * image.size + 5, np.uint8)
+    moved, pixels = scratch[: 4 * image.size + 4].view(np.float32), scratch[4 * image.size + 4 :]
     pixels[:-1], pixels[-1], moved[-1] = image.reshape(-1), 0, 0
     result = np.empty_like(image)
     render(explicit(), pixels, inverse, across, down, moved, result.reshape(-1))
