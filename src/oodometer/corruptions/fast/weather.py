@@ -63,7 +63,10 @@ def draw_snow(
     normals = np.empty(rows * columns, np.float32)
     fill_normals(key, 1, normals)
     (share,) = uniforms(key, 1)
-    return mean + deviation * normals.reshape(rows, columns).astype(np.float64), -135 + 90 * share
+    field = normals.reshape(rows, columns).astype(np.float64)
+    field *= deviation
+    field += mean
+    return field, -135 + 90 * share
 
 
 def render_snow(
@@ -77,13 +80,8 @@ def render_snow(
     keep: float,
 ) -> Image:
     """Enlarge the field, cut it off at the threshold, smear it to flakes and lay it over the whitened image."""
-    height, width = image.shape[:2]
-    weights, rows, columns = _streak(radius, sigma, degrees)
-    reach = int(np.abs(columns).max())
-    layer = np.empty((height, width + 2 * reach), np.float32)
-    _enlarge(field, zoom, threshold, reach, layer)
-    flakes = np.empty((height, width), np.uint8)
-    _smear(layer, weights, rows, columns + reach, flakes)
+    flakes = np.empty(image.shape[:2], np.uint8)
+    _let_fall(field, zoom, threshold, *_streak(radius, sigma, degrees), flakes)
     out = np.empty_like(image)
     _snow_over(image.reshape(-1), flakes.reshape(-1), F32(keep), out.reshape(-1))
     return out
@@ -96,7 +94,7 @@ STRIPE = 1024
 """Pixels that are handled in one go where rows do not matter."""
 
 TILE = 256
-"""Columns that are smeared from top to bottom before the next ones: the rows in reach stay in the nearest cache."""
+"""Columns in which flakes fall from top to bottom before the next ones: the rows in reach stay in the nearest cache."""
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -136,35 +134,57 @@ def _zoom_axis(side: int, zoom: float, crop: int) -> tuple[NDArray[np.uint32], N
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def _enlarge(field: NDArray[np.float64], zoom: float, threshold: float, reach: int, layer: NDArray[np.float32]) -> None:
-    """Fill the layer with whole levels, 0..255, and ``reach`` columns on both sides with its outermost values.
+def _let_fall(
+    field: NDArray[np.float64],
+    zoom: float,
+    threshold: float,
+    weights: NDArray[np.float32],
+    rows: NDArray[np.intp],
+    columns: NDArray[np.intp],
+    flakes: NDArray[np.uint8],
+) -> None:
+    """Enlarge the field and smear what is over the threshold, tile by tile; flakes only reach downwards.
 
-    In float64, since at the threshold a hair decides between nothing and all.
+    The latest rows of the enlarged field are kept in a ring, whose length is a power of 2.
     """
-    last = field.shape[0] - 1
-    width = layer.shape[1] - 2 * reach
-    above, down = _zoom_axis(layer.shape[0], zoom, field.shape[0])
+    height, width = flakes.shape
+    above, down = _zoom_axis(height, zoom, field.shape[0])
     left, across = _zoom_axis(width, zoom, field.shape[1])
-    padded = np.empty(field.shape[1] + 1)
-    wide = np.empty((2, width))  # rows of even and of odd number, the latest of each
-    done = above[0]
-    for y in range(layer.shape[0]):
-        while done < above[y] + 2:
-            padded[:-1] = field[min(done, last)]
-            padded[-1] = padded[-2]
-            _stretch(padded, left, across, wide[done % 2])
-            done += 1
-        _mix(wide[above[y] % 2], wide[(above[y] + 1) % 2], down[y], threshold, layer[y, reach : reach + width])
-        layer[y, :reach] = layer[y, reach]
-        layer[y, reach + width :] = layer[y, reach + width - 1]
+    reach, depth = np.abs(columns).max(), 1
+    while depth <= -rows.min():
+        depth *= 2
+    places = np.empty(weights.size, np.uintp)
+    for start in range(0, width, TILE):
+        total = np.empty(min(TILE, width - start), np.float32)
+        ring = np.empty((depth, total.size + 2 * reach), np.float32)
+        # Of the columns in reach, those that exist.
+        first, stop = max(start - reach, 0), min(start + total.size + reach, width)
+        before, after = first - start + reach, stop - start + reach
+        wide = np.empty((2, stop - first))  # rows of the field of even and of odd number, the latest of each
+        done = above[0]
+        for y in range(height):
+            while done < above[y] + 2:
+                _stretch(field[min(done, field.shape[0] - 1)], left[first:stop], across[first:stop], wide[done % 2])
+                done += 1
+            row = ring[y % depth]
+            _mix(wide[above[y] % 2], wide[(above[y] + 1) % 2], down[y], threshold, row[before:after])
+            row[:before] = row[before]
+            row[after:] = row[after - 1]
+            for i in range(weights.size):
+                places[i] = (max(y + rows[i], 0) & (depth - 1)) * ring.shape[1] + columns[i] + reach
+            _smear(ring.reshape(-1), places, weights, total)
+            _cut(total, flakes[y, start : start + total.size])
 
 
 @numba.njit(cache=True, nogil=True)
 def _stretch(
     row: NDArray[np.float64], left: NDArray[np.uint32], across: NDArray[np.float64], wide: NDArray[np.float64]
 ) -> None:
+    """Enlarge a row; in float64, since at the threshold a hair decides between nothing and all."""
+    last = U32(row.size - 1)
     for x in range(left.size):
-        wide[x] = row[left[x]] * (1 - across[x]) + row[left[x] + U32(1)] * across[x]
+        right = min(U32(left[x] + U32(1)), last)
+        wide[x] = row[left[x]] * (1 - across[x]) + row[right] * across[x]
 
 
 @numba.njit(cache=True, nogil=True)
@@ -181,27 +201,14 @@ def _mix(
         row[x] = F32(I32(max(level, 0.0)))
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@numba.njit(cache=True, nogil=True)
 def _smear(
-    layer: NDArray[np.float32],
-    weights: NDArray[np.float32],
-    rows: NDArray[np.intp],
-    columns: NDArray[np.intp],
-    flakes: NDArray[np.uint8],
+    flat: NDArray[np.float32], places: NDArray[np.uintp], weights: NDArray[np.float32], total: NDArray[np.float32]
 ) -> None:
-    """Sum the taps of each pixel in 16-bit steps, rounded, and cut the sums to 8 bits."""
-    height, width = flakes.shape
-    flat = layer.reshape(-1)
-    places = np.empty(weights.size, np.uintp)
-    for start in range(0, width, TILE):
-        total = np.empty(min(TILE, width - start), np.float32)
-        for y in range(height):
-            for i in range(weights.size):
-                places[i] = min(max(y + rows[i], 0), height - 1) * layer.shape[1] + columns[i] + start
-            total[:] = F32(0.5)
-            for i in range(0, weights.size, TOGETHER):
-                _add_taps(flat, places[i : i + TOGETHER], weights[i : i + TOGETHER], total)
-            _cut(total, flakes[y, start : start + total.size])
+    """Sum the taps in 16-bit steps, with the half that rounds."""
+    total[:] = F32(0.5)
+    for i in range(0, weights.size, TOGETHER):
+        _add_taps(flat, places[i : i + TOGETHER], weights[i : i + TOGETHER], total)
 
 
 @numba.njit(cache=True, nogil=True)
