@@ -18,11 +18,14 @@ __all__ = ["draw_glass_blur", "glass_blur", "render_glass_blur"]
 
 Shifts = NDArray[np.uint8] | NDArray[np.uint16]
 
-LEAN = 4
-"""What glass_blur adds to its first Gaussian and takes from its second, in 1/128 level.
 
-Both truncate, and flat areas lie on whole levels, where a hair decides: together they could be two levels off.
-"""
+def _lean(weights: Row, sigma: float) -> int:
+    """Return what to add to the first Gaussian and to take from the second, in 1/128 level: more than they err by.
+
+    Both truncate, and flat areas lie on whole levels, where a hair decides: together they could be two levels off. So
+    the first shall never fall below a whole level, and the second always. A Gaussian without taps does not err.
+    """
+    return 2 + len(weights) // 2 if int(4 * sigma + 0.5) else 0
 
 
 def glass_blur(image: Image, key: NDArray[np.uint32], sigma: float, delta: int, iterations: float) -> Image:
@@ -71,8 +74,7 @@ def render_glass_blur(image: Image, shifts: Shifts, sigma: float, delta: int) ->
         untouched = np.array([2**15], np.uint16)
         copied = _render(to_uint8(gaussian(unit(image), sigma)), shifts, untouched, 0, delta)
         return to_uint8(gaussian(unit(copied), sigma))
-    lean = LEAN if int(4 * sigma + 0.5) else 0  # without any tap, nothing is added up nor truncated
-    return _render(image, shifts, weights, lean, delta)
+    return _render(image, shifts, weights, _lean(weights, sigma), delta)
 
 
 def _render(image: Image, shifts: Shifts, weights: Row, lean: int, delta: int) -> Image:

@@ -88,7 +88,7 @@ def _zoom_strip(
     # Two rows of each zoom, the latest of even and of odd number; then the row of the image itself.
     ring, sums = np.zeros((2 * count + 1) * pitch, np.uint16), np.empty(n, np.uint16)
     places, shares = np.empty(2 * count - 1, np.uint32), np.empty(2 * count - 1, np.uint16)
-    places[0], shares[0] = 2 * count * pitch, 2 * 65536 // (count + 1)
+    places[0], shares[0] = 2 * count * pitch, min(2 * 65536 // (count + 1), 65535)
     done = above[:, 0].copy()
     for y in range(height):
         image_row = out[y, 3 * first : 3 * last]
