@@ -24,7 +24,9 @@ def pixelate(image: Image, key: NDArray[np.uint32], scale: float) -> Image:
     """Fast twin of ``digital.pixelate``: box means down, copies up, equal to Pillow's at every pixel."""
     height, width = image.shape[:2]
     result = np.empty_like(image)
-    shrink_and_enlarge(image, int(height * scale), int(width * scale), result)
+    pixels = image.view()
+    pixels.flags.writeable = False  # Numba compiles for read-only arrays and for others; so once is enough
+    shrink_and_enlarge(pixels, int(height * scale), int(width * scale), result)
     return result
 
 
