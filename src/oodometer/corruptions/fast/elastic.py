@@ -118,13 +118,13 @@ def draw_wide(key: NDArray[np.uint32], start: int, alpha: float, sigma: float, f
     interpolate(coarse, *spline(width, columns), *spline(height, rows), field)
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=64)
 def narrow_taps(sigma: float) -> Field:
     """Return one half of the filter, its centre first, as SciPy cuts it off at 3 sigma."""
     return as_taps(bell(sigma, int(3 * sigma + 0.5) + 1))
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=64)
 def wide_taps(sigma: float, cell: float) -> Field:
     """Return one half of a filter on cells that, with a cubic B-spline after it, has the width of the true one.
 
@@ -150,7 +150,7 @@ def as_taps(half: NDArray[np.float64]) -> Field:
     return np.append(taps, np.zeros((half.size + 1) % 2)).astype(np.float32)
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=16)
 def spline(pixels: int, cells: int) -> tuple[NDArray[np.int64], Field]:
     """Return, for each pixel of an axis, the four cells around it and their weights in a cubic B-spline."""
     place = (np.arange(pixels) + 0.5) * (cells / pixels) - 0.5
