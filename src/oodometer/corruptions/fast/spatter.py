@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oodometer.corruptions.fast.normals import fill_normals
+from oodometer.corruptions.fast.views import read_only
 from oodometer.types import Image
 
 __all__ = ["draw_spatter", "render_spatter", "spatter"]
@@ -57,7 +58,7 @@ def render_spatter(
 ) -> Image:
     """Smooth the field to drops and lay them over the image."""
     out = np.empty_like(image)
-    rows, result = image.reshape(len(image), -1), out.reshape(len(image), -1)
+    rows, result = read_only(image).reshape(len(image), -1), out.reshape(len(image), -1)
     liquid = np.empty(image.shape[:2], np.uint8)
     _smooth(field, half_bell(sigma), threshold, 1 if mud else 255, liquid)
     if mud:

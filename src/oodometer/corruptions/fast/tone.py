@@ -10,6 +10,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from oodometer.corruptions.fast.views import read_only
 from oodometer.types import Image
 
 __all__ = ["brightness", "contrast", "saturate"]
@@ -21,7 +22,7 @@ U8 = np.uint8
 def brightness(image: Image, key: NDArray[np.uint32], added: float) -> Image:
     """Multiply each pixel so that its largest channel grows by ``added``."""
     out = np.empty_like(image)
-    _brighten(image.reshape(-1), F32(255 * added), out.reshape(-1))
+    _brighten(read_only(image).reshape(-1), F32(255 * added), out.reshape(-1))
     return out
 
 
@@ -41,7 +42,7 @@ def _brighten(pixels: NDArray[np.uint8], added: F32, out: NDArray[np.uint8]) -> 
 def saturate(image: Image, key: NDArray[np.uint32], factor: float, added: float) -> Image:
     """Multiply each pixel's distances to its largest channel so that its saturation becomes what is asked for."""
     out = np.empty_like(image)
-    _saturate(image.reshape(-1), F32(factor), F32(added), out.reshape(-1))
+    _saturate(read_only(image).reshape(-1), F32(factor), F32(added), out.reshape(-1))
     return out
 
 
@@ -63,7 +64,7 @@ def _saturate(pixels: NDArray[np.uint8], factor: F32, added: F32, out: NDArray[n
 def contrast(image: Image, key: NDArray[np.uint32], factor: float) -> Image:
     """Draw all values towards the mean of their channel: one multiplication and one addition each."""
     out = np.empty_like(image)
-    _contrast(image.reshape(-1), factor, out.reshape(-1))
+    _contrast(read_only(image).reshape(-1), factor, out.reshape(-1))
     return out
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from oodometer.corruptions import weather
 from oodometer.corruptions.fast.normals import fill_normals
 from oodometer.corruptions.fast.streams import fill_words, word
+from oodometer.corruptions.fast.views import read_only
 from oodometer.types import Image
 
 __all__ = ["draw_fog", "draw_frost", "draw_snow", "fog", "frost", "render_fog", "render_frost", "render_snow", "snow"]
@@ -83,7 +84,7 @@ def render_snow(
     flakes = np.empty(image.shape[:2], np.uint8)
     _let_fall(field, zoom, threshold, *_streak(radius, sigma, degrees), flakes)
     out = np.empty_like(image)
-    _snow_over(image.reshape(-1), flakes.reshape(-1), F32(keep), out.reshape(-1))
+    _snow_over(read_only(image).reshape(-1), flakes.reshape(-1), F32(keep), out.reshape(-1))
     return out
 
 
@@ -287,7 +288,8 @@ def draw_frost(key: Key, size: tuple[int, int], scale: float) -> Ice:
 def render_frost(image: Image, ice: Ice, weight: float, texture_weight: float) -> Image:
     """Add the ice to the image."""
     out = np.empty_like(image)
-    rows, texture, result = (pixels.reshape(len(pixels), -1) for pixels in (image, ice.texture, out))
+    sources = (read_only(image), read_only(ice.texture), out)
+    rows, texture, result = (pixels.reshape(len(pixels), -1) for pixels in sources)
     if ice.factor == 1:
         _freeze(rows, texture, ice.top, 3 * ice.left, F32(weight), F32(texture_weight), result)
     else:
@@ -499,7 +501,9 @@ def render_fog(image: Image, heights: NDArray[np.float32], low: float, high: flo
     haze = 255 * amount * share / (high - low)
     out = np.empty_like(image)
     height = len(image)
-    _haze(image.reshape(height, -1), heights, F32(share), F32(haze), F32(-low * haze), out.reshape(height, -1))
+    _haze(
+        read_only(image).reshape(height, -1), heights, F32(share), F32(haze), F32(-low * haze), out.reshape(height, -1)
+    )
     return out
 
 
