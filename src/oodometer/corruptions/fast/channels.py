@@ -6,10 +6,11 @@ They are given as ``below``: ``below[x, j]`` is the probability that input ``x``
 
 from __future__ import annotations
 
+import math
+
 import numba
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from oodometer.corruptions.rendering import to_uint8
 
@@ -20,6 +21,8 @@ Probabilities = NDArray[np.float64]
 LEVELS = np.arange(256)
 WHOLE_COUNTS = 1e15
 """Up to here a number of photons plus or minus one is exact in float64."""
+SUMMED_MEANS = 5000.0
+"""Up to here a sum over counts is quick, and its rounding errors are below 1e-11."""
 
 
 def gaussian_steps(deviation: float) -> Probabilities:
@@ -28,7 +31,7 @@ def gaussian_steps(deviation: float) -> Probabilities:
     As ``trunc(x + noise) = x + floor(noise)`` wherever the sum is not negative, and all below ends at 0, this is the
     channel of all inputs at once. The ends are 0 and 1: steps beyond them saturate every input, as the last ones do.
     """
-    below: Probabilities = special.ndtr(np.arange(-256, 257) / (255 * deviation))
+    below = _normal_below(np.arange(-256, 257) / (255 * deviation))
     below[0], below[-1] = 0, 1
     return below
 
@@ -38,7 +41,7 @@ def speckle_channel(deviation: float) -> Probabilities:
     x = LEVELS[1:, None]
     below = np.ones((256, 257))
     below[:, 0] = 0
-    below[1:, 1:-1] = special.ndtr((LEVELS[1:] - x) / (x * deviation))
+    below[1:, 1:-1] = _normal_below((LEVELS[1:] - x) / (x * deviation))
     return below
 
 
@@ -56,10 +59,43 @@ def shot_channel(photons: float) -> tuple[NDArray[np.uint8], Probabilities]:
     return _outputs(counts, photons), below
 
 
+@numba.njit(cache=True, nogil=True)
+def _normal_below(z: Probabilities) -> Probabilities:
+    """Return how likely a standard normal number is to be below each z. (SciPy's ``ndtr`` takes long to import.)"""
+    below = np.empty(z.size)
+    for i, value in enumerate(z.flat):
+        below[i] = 0.5 * math.erfc(-value / math.sqrt(2.0))
+    return below.reshape(z.shape)
+
+
 def _poisson_below(counts: Probabilities, means: Probabilities) -> Probabilities:
-    """Return how likely a Poisson number is to be below a count, to 1e-9: exact tails would take most of the time."""
+    """Return how likely Poisson numbers with these means (M x 1) are to be below each count: M x counts, to 1e-9."""
+    if means.max() <= SUMMED_MEANS:
+        return _poisson_sums(counts, means.ravel())
+    from scipy import special  # for hardly any noise at all; its import takes longer than all the rest
+
+    # Exact tails would take most of the time.
     near = np.abs(counts - means) < 14 + 7 * np.sqrt(means)
     below: Probabilities = special.pdtr(counts - 1, means, out=(counts > means).astype(float), where=near)
+    return below
+
+
+@numba.njit(cache=True, nogil=True)
+def _poisson_sums(counts: Probabilities, means: Probabilities) -> Probabilities:
+    """Sum up the probabilities of 0, 1, .. below each count (ascending), from where they begin to matter."""
+    below = np.ones((means.size, counts.size))
+    for row in range(means.size):
+        mean = means[row]
+        reach = 14 + 8 * math.sqrt(mean)
+        k = max(math.floor(mean - reach), 0.0)
+        likely = math.exp(k * math.log(mean) - mean - math.lgamma(k + 1)) if mean > 0 else 1.0
+        total = 0.0
+        for column in range(counts.size):
+            while k < counts[column] and k <= mean + reach:
+                total += likely
+                k += 1
+                likely *= mean / k
+            below[row, column] = min(total, 1.0)
     return below
 
 
