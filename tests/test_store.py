@@ -1,6 +1,7 @@
 """A run on disk: written whole or not at all, read as it was written, never mixed."""
 
 import errno
+import itertools
 import os
 
 import msgspec
@@ -75,7 +76,7 @@ def test_any_cut_into_blocks_gives_the_same_table(tmp_path_factory, order, cuts)
     block = _block(names)
     whole.write_block("imagenet-c", 0, block)
     edges = sorted({0, 9, *cuts})
-    for start, stop in zip(edges, edges[1:], strict=False):
+    for start, stop in itertools.pairwise(edges):
         rows = np.array(order[start:stop])
         pieces.write_block("imagenet-c", start, _rows(block, rows))
     one, other = (store.table("imagenet-c", SPACE.name) for store in (whole, pieces))
@@ -193,7 +194,7 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch,
     with pytest.raises(StoreError, match="The disk is full"):
         write_atomically(path, b"new")
     assert path.read_bytes() == b"old"
-    assert os.listdir(tmp_path) == ["file"]
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
 
 
 def test_columns_are_what_the_format_says(tmp_path):

@@ -146,7 +146,9 @@ def test_a_set_without_a_baseline_has_a_mean_error(ten_classes, tmp_path):
         run.mce()
     own = tmp_path / "baseline.json"
     own.write_text(
-        json.dumps({"name": "ours", "clean_error": 0.1, "errors": dict.fromkeys(IMAGENET_C, [0.5, 0.6, 0.7, 0.8, 0.9])})
+        json.dumps(
+            {"name": "ours", "clean_error": 0.1, "errors": {name: [0.5, 0.6, 0.7, 0.8, 0.9] for name in IMAGENET_C}}
+        )
     )
     again = oodometer.evaluate(fake, root, labels=labels, baseline=str(own), **FAST)
     assert again.mce().value == pytest.approx(oodometer.metrics.mce(again.errors, own))
