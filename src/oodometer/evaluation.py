@@ -21,9 +21,9 @@ import filelock
 import msgspec
 
 from oodometer import plan
+from oodometer.datasets import imagenet1k, open_folder
 from oodometer.datasets import imagenet_r as imagenet_r_classes
-from oodometer.datasets import open_folder
-from oodometer.errors import DatasetError, StoreError
+from oodometer.errors import ArgumentError, DatasetError, StoreError
 from oodometer.metrics import BASELINES, Baseline, BaselineSpec, load_baseline
 from oodometer.models import Normalization, load_model, parse_normalization
 from oodometer.plan import Benchmark
@@ -120,6 +120,11 @@ def evaluate(
     )
     benchmarks = [plan.corrupted(data, protocol, limit=limit, masked=imagenet_r is not None)]
     if imagenet_r is not None:
+        if data.label_space != imagenet1k():
+            raise ArgumentError(
+                f"ImageNet-R is for models of the 1000 classes of ImageNet; the label space of {data.name} is "
+                f"{data.label_space.name}. Evaluate it without ImageNet-R."
+            )
         folder = open_folder(os.fspath(imagenet_r), label_space=imagenet_r_classes())
         benchmarks.append(plan.renditions(folder, protocol))
     if isinstance(normalization, str):
@@ -180,6 +185,8 @@ def _fill(
     """Evaluate what the store lacks of one benchmark; a folder is made only when there is a result to keep."""
     space, cells = benchmark.dataset.label_space.name, len(benchmark.conditions)
     done = store.done(benchmark.name)
+    if store.exists() and len(done) < len(benchmark.order):
+        store.check_same_environment(manifest)
     observer.begin(benchmark.name, len(benchmark.order) * cells, len(done) * cells)
     running = RunningResult(space, baseline, store.table(benchmark.name, space))
     held: list[Stage] = []
@@ -242,7 +249,7 @@ def _describe(model: Model) -> ModelRecord:
 
 def _environment() -> dict[str, str]:
     """Return the versions of what pixels and predictions can depend on."""
-    versions = {"python": platform.python_version(), "platform": platform.platform()}
+    versions = {"python": platform.python_version(), "machine": f"{platform.system()} {platform.machine()}"}
     for package in ("oodometer", "numpy", "scipy", "opencv-python-headless", "pillow", "numba", "torch"):
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             versions[package] = importlib.metadata.version(package)

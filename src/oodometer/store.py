@@ -265,13 +265,25 @@ class RunStore:
         StoreError
             If the folder holds a run of another model, data set or protocol; the message says which differs.
         """
-        found = self.read_manifest()
-        differences = _differences(_plan(found), _plan(planned))
+        differences = _differences(_plan(self.read_manifest()), _plan(planned))
         if differences:
             raise StoreError(
-                f"{self.path} holds another run. "
-                + " ".join(f"{where}: there {there}, now {now}." for where, there, now in differences)
-                + " Choose another output folder, or delete this one."
+                f"{self.path} holds another run. {differences} Choose another output folder, or delete this one."
+            )
+
+    def check_same_environment(self, planned: Manifest) -> None:
+        """Refuse to add predictions that were made with other packages, since pixels and logits may differ.
+
+        Raises
+        ------
+        StoreError
+            If a version differs; the message says which.
+        """
+        differences = _differences(self.read_manifest().environment, planned.environment)
+        if differences:
+            raise StoreError(
+                f"{self.path} was begun with other versions, which may give other pixels. {differences} Continue with "
+                "those versions, or begin again in another output folder."
             )
 
     def write_block(self, benchmark: str, place: int, block: Block) -> None:
@@ -460,12 +472,18 @@ def _plan(manifest: Manifest) -> dict[str, Any]:
     return plan
 
 
-def _differences(there: object, now: object, where: str = "") -> list[tuple[str, str, str]]:
-    """List the leaves in which two plans differ, with their dotted names and short forms of both values."""
+def _differences(there: object, now: object) -> str:
+    """Say in which entries two plans differ, and how."""
+    leaves = list(_differing_leaves(there, now, ""))
+    return " ".join(f"{where}: there {_short(one)}, now {_short(other)}." for where, one, other in leaves)
+
+
+def _differing_leaves(there: object, now: object, where: str) -> Iterator[tuple[str, object, object]]:
     if isinstance(there, dict) and isinstance(now, dict):
-        keys = dict.fromkeys([*there, *now])
-        return [d for k in keys for d in _differences(there.get(k), now.get(k), f"{where}.{k}" if where else str(k))]
-    return [] if there == now else [(where, _short(there), _short(now))]
+        for key in dict.fromkeys([*there, *now]):
+            yield from _differing_leaves(there.get(key), now.get(key), f"{where}.{key}" if where else str(key))
+    elif there != now:
+        yield where, there, now
 
 
 def _short(value: object) -> str:

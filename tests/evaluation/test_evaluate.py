@@ -4,9 +4,9 @@ import json
 
 import numpy as np
 import pytest
+from probes import FAST, Probe
 
 import oodometer
-from conftest import FAST, Probe
 from oodometer.datasets import imagenet1k, imagenet_r
 from oodometer.errors import ArgumentError, DatasetError, ModelError, StoreError
 from oodometer.families import EXTRA, IMAGENET_C
@@ -319,6 +319,27 @@ def test_a_finished_run_is_not_done_again(photographs, tmp_path):
     probe.predict = lambda images: pytest.fail("predicted again")
     again = oodometer.evaluate(probe, root, tmp_path / "run", corruptions="fog", **FAST)
     assert _equal(first, again)
+
+
+def test_a_run_is_not_continued_with_other_versions(photographs, tmp_path, monkeypatch):
+    """Pixels may differ between releases of Pillow, say; a finished run does not mind."""
+    import importlib.metadata
+
+    root, out = photographs(4), tmp_path / "run"
+    options = FAST | {"corruptions": "fog"}
+    oodometer.evaluate("fake", root, out, **options)
+    version = importlib.metadata.version
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: "0.0" if name == "pillow" else version(name))
+    oodometer.evaluate("fake", root, out, **options)
+    next((out / "predictions" / "imagenet-c").glob("*.parquet")).unlink()
+    with pytest.raises(StoreError, match=r'other versions.*pillow: there ".*", now "0\.0"'):
+        oodometer.evaluate("fake", root, out, **options)
+
+
+def test_imagenet_r_is_for_the_thousand_classes(ten_classes, photographs):
+    root, labels = ten_classes
+    with pytest.raises(ArgumentError, match="custom-10"):
+        oodometer.evaluate(oodometer.FakeModel(10), root, labels=labels, imagenet_r=photographs(2), **FAST)
 
 
 def test_two_processes_do_not_share_a_folder(photographs, tmp_path):

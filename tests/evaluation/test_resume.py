@@ -8,9 +8,9 @@ import time
 
 import numpy as np
 import pytest
+from probes import FAST
 
 import oodometer
-from conftest import FAST
 from oodometer.store import RunStore
 
 OPTIONS = FAST | {"corruptions": "noise,fog,glass_blur", "batch_size": 2}
