@@ -44,5 +44,5 @@ def order_stream(seed: int, purpose: str) -> np.random.RandomState:
 
 
 def _words(text: str) -> np.ndarray:
-    digest = hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=32).digest()
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=32).digest()
     return np.frombuffer(digest, dtype="<u4").astype(np.uint32)

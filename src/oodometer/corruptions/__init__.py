@@ -15,7 +15,7 @@ from oodometer.corruptions.severity import EDITIONS
 from oodometer.errors import ArgumentError, unknown_name
 from oodometer.types import Image
 
-__all__ = ["EDITIONS", "METHODS", "corrupt", "list_corruptions"]
+__all__ = ["EDITIONS", "METHODS", "SMALLEST_SIDE", "corrupt", "list_corruptions"]
 
 METHODS = ("fast", "reference")
 """The two ways to compute each corruption."""
