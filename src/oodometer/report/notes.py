@@ -83,7 +83,7 @@ def _on_corruptions(part: Corruptions) -> Iterator[str]:
 
 def _remedy(part: Corruptions) -> str:
     if any(name in part.unavailable for name in part.missing):
-        return " Mend that and evaluate again."
+        return " Mend that and evaluate again, into another folder."
     if part.baseline is None and not part.missing:
         return " Name or give a baseline to have one; the mean error needs none."
     return ""
