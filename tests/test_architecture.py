@@ -12,6 +12,7 @@ PACKAGE = Path(oodometer.__file__).parent
 # From the bottom to the top. A module imports only from layers below its own, or from its own folder.
 LAYERS = [
     {"errors", "families", "progress"},
+    {"arguments"},
     {"types", "seeding"},
     {"textures", "preprocess", "scoring"},
     {"corruptions", "datasets", "models", "metrics"},

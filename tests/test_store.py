@@ -1,6 +1,7 @@
 """A run on disk: written whole or not at all, read as it was written, never mixed."""
 
 import errno
+import itertools
 import os
 
 import msgspec
@@ -43,6 +44,13 @@ def _manifest(**changes):
     )
 
 
+def _store(path):
+    """Begin a run: a predictions file belongs to the manifest beside it."""
+    store = RunStore(path)
+    store.write_manifest(_manifest())
+    return store
+
+
 def _block(images, seed=0, skipped=()):
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, 7, len(images)).astype(np.int32)
@@ -52,7 +60,7 @@ def _block(images, seed=0, skipped=()):
 
 
 def test_a_block_comes_back_as_it_went(tmp_path):
-    store = RunStore(tmp_path)
+    store = _store(tmp_path)
     block = _block(["b/2.png", "a/1.png", "c/3.png"])
     store.write_block("imagenet-c", 0, block)
     table = store.table("imagenet-c", SPACE.name)
@@ -71,11 +79,11 @@ def test_a_block_comes_back_as_it_went(tmp_path):
 def test_any_cut_into_blocks_gives_the_same_table(tmp_path_factory, order, cuts):
     """The union of the files is the run, in whatever pieces and order it was written."""
     names = [f"{i}.png" for i in range(9)]
-    whole, pieces = (RunStore(tmp_path_factory.mktemp("run")) for _ in range(2))
+    whole, pieces = (_store(tmp_path_factory.mktemp("run")) for _ in range(2))
     block = _block(names)
     whole.write_block("imagenet-c", 0, block)
     edges = sorted({0, 9, *cuts})
-    for start, stop in zip(edges, edges[1:], strict=False):
+    for start, stop in itertools.pairwise(edges):
         rows = np.array(order[start:stop])
         pieces.write_block("imagenet-c", start, _rows(block, rows))
     one, other = (store.table("imagenet-c", SPACE.name) for store in (whole, pieces))
@@ -96,7 +104,7 @@ def _rows(block, rows):
 
 
 def test_skipped_images_are_done_and_named(tmp_path):
-    store = RunStore(tmp_path)
+    store = _store(tmp_path)
     store.write_block(
         "imagenet-c", 0, _block(["a.png"], skipped=[Skipped("z.png", "cut"), Skipped("b.png", "no image")])
     )
@@ -107,11 +115,74 @@ def test_skipped_images_are_done_and_named(tmp_path):
 
 
 def test_an_image_predicted_twice_is_refused(tmp_path):
-    store = RunStore(tmp_path)
+    store = _store(tmp_path)
     store.write_block("imagenet-c", 0, _block(["a.png", "b.png"]))
     store.write_block("imagenet-c", 1, _block(["b.png"]))
     with pytest.raises(StoreError, match=r"'b\.png' has 2 predictions"):
         store.table("imagenet-c", SPACE.name)
+
+
+def test_an_image_that_lacks_a_condition_is_refused(tmp_path):
+    store = _store(tmp_path)
+    whole, part = _block(["a.png"]), _block(["b.png"])
+    store.write_block("imagenet-c", 0, whole)
+    store.write_block("imagenet-c", 1, Block(part.images, part.labels, part.scores[:-1]))
+    with pytest.raises(StoreError, match=r"'b\.png' has 0 predictions under contrast/1"):
+        store.table("imagenet-c", SPACE.name)
+
+
+@pytest.mark.parametrize("other", [{"model": ModelRecord("m", "f2", None)}, {"digest": "d2"}, {"images": 9}], ids=str)
+def test_predictions_of_another_run_are_never_taken_for_its_own(tmp_path, other):
+    """Whatever a file is called and wherever it was copied from."""
+    mine, theirs = _store(tmp_path / "mine"), RunStore(tmp_path / "theirs")
+    theirs.write_manifest(_manifest(**other))
+    mine.write_block("imagenet-c", 0, _block(["a.png"]))
+    theirs.write_block("imagenet-c", 0, _block(["a.png"], seed=1))
+    name = "predictions/imagenet-c/00000000.parquet"
+    (tmp_path / "mine" / name).write_bytes((tmp_path / "theirs" / name).read_bytes())
+    for read in (mine.done, mine.skipped, lambda benchmark: mine.table(benchmark, SPACE.name)):
+        with pytest.raises(StoreError, match="another run"):
+            read("imagenet-c")
+
+
+def test_a_flipped_bit_does_not_pass(tmp_path):
+    """Wherever it is: the file is refused, or (outside the data) reads the same."""
+    store = _store(tmp_path)
+    store.write_block("imagenet-c", 0, _block(["a.png", "b.png"]))
+    before = store.table("imagenet-c", SPACE.name)
+    file = tmp_path / "predictions" / "imagenet-c" / "00000000.parquet"
+    raw = file.read_bytes()
+    refused = 0
+    for place in range(0, len(raw), 7):
+        file.write_bytes(raw[:place] + bytes([raw[place] ^ 1]) + raw[place + 1 :])
+        try:
+            after = store.table("imagenet-c", SPACE.name)
+        except StoreError:
+            refused += 1
+        else:
+            assert (after.images, after.conditions) == (before.images, before.conditions)
+            np.testing.assert_array_equal(after.top, before.top)
+            np.testing.assert_array_equal(after.confidence, before.confidence)
+    assert refused > 10
+
+
+@pytest.mark.parametrize("name", ["~", "s3:x", "mem:x", "file:x", "a b?*", "hdfs:"])
+def test_the_name_of_a_folder_has_no_grammar(tmp_path, monkeypatch, name):
+    """The Parquet reader would take some of these for its own kinds of address."""
+    monkeypatch.chdir(tmp_path)
+    store = _store(name)
+    store.write_block("imagenet-c", 0, _block(["a.png"]))
+    assert store.done("imagenet-c") == {"a.png"}
+    assert store.table("imagenet-c", SPACE.name).images == ("a.png",)
+    assert (tmp_path / name / "manifest.json").is_file()
+
+
+def test_a_change_of_the_working_directory_does_not_move_a_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    store = _store("run")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert store.read_manifest() == _manifest()
 
 
 def test_nothing_written_is_an_empty_table(tmp_path):
@@ -132,6 +203,7 @@ def test_the_manifest_comes_back_as_it_went(tmp_path):
     [
         ({"model": ModelRecord("m", "f2", None)}, "model.fingerprint"),
         ({"model": ModelRecord("n", "f1", None)}, "model.name"),
+        ({"model": ModelRecord("m", "f1", {"mean": (0.5,) * 3})}, "model.normalization"),
         ({"digest": "d2"}, "benchmarks.imagenet-c.digest"),
         ({"images": 9}, "benchmarks.imagenet-c.images"),
         (
@@ -142,12 +214,27 @@ def test_the_manifest_comes_back_as_it_went(tmp_path):
     ],
 )
 def test_another_plan_is_refused_and_the_difference_named(tmp_path, change, named):
-    store = RunStore(tmp_path)
-    store.write_manifest(_manifest())
+    store = _store(tmp_path)
     store.check_same_plan(_manifest())
+    store.check_same_plan(_manifest(dataset="moved"))
     with pytest.raises(StoreError, match="holds another run") as refusal:
         store.check_same_plan(_manifest(**change))
     assert named in str(refusal.value)
+
+
+def test_a_plan_equals_itself_after_it_was_written(tmp_path):
+    """What JSON changes, tuples into lists, is no difference."""
+    model = ModelRecord("m", "f", {"mean": (0.5, 0.5, 0.5), "std": (0.5, 0.5, 0.5)})
+    store = RunStore(tmp_path)
+    store.write_manifest(_manifest(model=model))
+    store.check_same_plan(_manifest(model=model))
+
+
+def test_of_two_lists_the_members_that_differ_are_named(tmp_path):
+    store = _store(tmp_path)
+    protocol = Protocol(PREPROCESS["none"], "memory", "imagenet224", "fast", ("snow", "frost"), 0)
+    with pytest.raises(StoreError, match=r'corruptions: there \["fog"\], now \["snow", "frost"\]'):
+        store.check_same_plan(_manifest(protocol=protocol))
 
 
 def test_a_format_of_the_future_is_refused_by_its_number(tmp_path):
@@ -173,7 +260,7 @@ def test_a_folder_without_a_manifest_is_no_run(tmp_path):
     "damage", [lambda raw: raw[: len(raw) // 2], lambda raw: b"", lambda raw: b"no parquet at all"]
 )
 def test_a_damaged_block_is_an_error_that_names_it(tmp_path, damage):
-    store = RunStore(tmp_path)
+    store = _store(tmp_path)
     store.write_block("imagenet-c", 0, _block(["a.png"]))
     file = tmp_path / "predictions" / "imagenet-c" / "00000000.parquet"
     file.write_bytes(damage(file.read_bytes()))
@@ -193,7 +280,7 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch,
     with pytest.raises(StoreError, match="The disk is full"):
         write_atomically(path, b"new")
     assert path.read_bytes() == b"old"
-    assert os.listdir(tmp_path) == ["file"]
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
 
 
 def test_columns_are_what_the_format_says(tmp_path):
@@ -202,7 +289,7 @@ def test_columns_are_what_the_format_says(tmp_path):
 
     from oodometer import store as module
 
-    store = RunStore(tmp_path)
+    store = _store(tmp_path)
     store.write_block("imagenet-c", 0, _block(["a.png"]))
     schema = pq.read_schema(tmp_path / "predictions" / "imagenet-c" / "00000000.parquet")
     for field in schema:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from oodometer import compat, corruptions, datasets, errors, metrics, models, testing, transforms
     from oodometer.corruptions import corrupt, corruption, list_corruptions
+    from oodometer.corruptions.fast.jpeg import jpeg_roundtrip
     from oodometer.datasets import open_folder
     from oodometer.errors import OodometerError
     from oodometer.evaluation import evaluate
@@ -36,6 +37,7 @@ _HOMES = {
     "corruption": "corruptions",
     "evaluate": "evaluation",
     "fetch_frost": "textures",
+    "jpeg_roundtrip": "corruptions.fast.jpeg",
     "list_corruptions": "corruptions",
     "open_folder": "datasets",
 }
@@ -54,6 +56,7 @@ __all__ = [
     "errors",
     "evaluate",
     "fetch_frost",
+    "jpeg_roundtrip",
     "list_corruptions",
     "metrics",
     "models",

@@ -4,20 +4,32 @@ from __future__ import annotations
 
 import importlib
 import io
+import signal
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
 from oodometer import __version__
+from oodometer.arguments import path
 from oodometer.errors import ArgumentError, OodometerError
 
 __all__ = ["main"]
 
 EXIT_SKIPPED = 3
 EXIT_INTERRUPTED = 130
+
+FORMATS = {
+    ".png": "PNG",
+    ".jpg": "JPEG",
+    ".jpeg": "JPEG",
+    ".webp": "WEBP",
+    ".bmp": "BMP",
+    ".tif": "TIFF",
+    ".tiff": "TIFF",
+}
+"""What `oodometer corrupt` writes, by the ending of the name: formats that keep the size and the colours."""
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -58,6 +70,7 @@ def demo(out: str) -> None:
 @click.option("--imagenet-r", metavar="DIR", help="ImageNet-R, or other renditions in its layout.")
 @click.option("--labels", metavar="FILE", help="CSV (name,label) or JSON: the class index or wnid of a folder or file.")
 @click.option("--classes", type=int, help="How many classes the model has, if --labels names only some.")
+@click.option("--label-space", metavar="NAME", help="What indices in --labels mean: imagenet-1k; default: own classes.")
 @click.option("--corruptions", default="imagenet-c", show_default=True, help="A group, a family, or names with commas.")
 @click.option("--preprocess", default="imagenet224", show_default=True, help="imagenet224, or none for cropped files.")
 @click.option("--encoding", default="memory", show_default=True, help="memory, or jpeg85 as in the published files.")
@@ -78,7 +91,11 @@ def evaluate(model: str, data: str, out: str | None, baseline: str, **options: A
     """
     from oodometer import evaluation
 
-    run = evaluation.evaluate(model, data, out, baseline=None if baseline == "none" else baseline, **options)
+    try:
+        run = evaluation.evaluate(model, data, out, baseline=baseline, **options)
+    except KeyboardInterrupt:
+        click.echo("What was finished is safe; the same command continues." if out else "Nothing was kept.", err=True)
+        raise
     _finish(run, saved=out is not None)
 
 
@@ -102,19 +119,18 @@ def report(run: str, baseline: str | None) -> None:
 @click.option("--method", default="fast", show_default=True, help="fast or reference.")
 def corrupt(image: str, corruption: str, severity: float, out: str, **options: Any) -> None:  # noqa: ANN401
     """Corrupt one IMAGE file, at its own size."""
-    import PIL.Image
-
     from oodometer import corruptions
     from oodometer.datasets.decode import decode
     from oodometer.store import write_atomically
 
-    made = corruptions.corrupt(decode(Path(image)), corruption, severity, **options)
-    kind = PIL.Image.registered_extensions().get(Path(out).suffix.lower())
-    if kind not in PIL.Image.SAVE:
-        raise ArgumentError(f"{out}: no image format is known by this ending; use .png, .jpg or .webp.")
+    made = corruptions.corrupt(decode(path("IMAGE", image)), corruption, severity, **options)
+    target = path("The output", out)
+    kind = FORMATS.get(target.suffix.lower())
+    if kind is None:
+        raise ArgumentError(f"{out}: no image format is known by this ending; use one of {', '.join(FORMATS)}.")
     buffer = io.BytesIO()
     made.save(buffer, kind)
-    write_atomically(Path(out), buffer.getvalue())
+    write_atomically(target, buffer.getvalue())
 
 
 @cli.command("list")
@@ -160,21 +176,22 @@ def _import(module: str) -> None:
 
 
 def _finish(run: Any, *, saved: bool, baseline: str | None = None) -> None:  # noqa: ANN401 - imported when used
-    """Print the table, write the report if there is a place for it, and tell what was left out."""
-    import rich
+    """Write the report if there is a place for it, print the table, and tell what was left out."""
+    from rich.console import Console
 
-    # On a terminal the errors are coloured; elsewhere the table has a width of its own.
-    if sys.stdout.isatty():
-        rich.print(run.table(baseline))
+    from oodometer.report import WIDTH
+
+    table = run.table(baseline)
+    page = run.report(baseline=baseline) if saved else None  # before the printing, which may fail
+    console = Console()
+    # On a terminal the errors are coloured; elsewhere, and where it is too narrow, the table has a width of its own.
+    if console.is_terminal and console.width >= WIDTH:
+        console.print(table)
     else:
-        click.echo(str(run.table(baseline)))
-    if saved:
-        page = run.report(baseline=baseline)
-        click.echo(f"Report: {page}\nStore:  {run.path}")
-    else:
-        click.echo("Nothing was saved; give -o RUN to keep the predictions and to get a report.")
+        click.echo(str(table))
+    click.echo(f"Report: {page}\nStore:  {run.path}" if page else "Nothing was saved; give -o RUN to keep the result.")
     if run.skipped:
-        click.echo(f"{len(run.skipped)} images could not be read and were left out of every condition:", err=True)
+        click.echo(f"Images that could not be read and were left out of every condition: {len(run.skipped)}", err=True)
         for skipped in run.skipped:
             click.echo(f"  {skipped.reason}", err=True)
         sys.exit(EXIT_SKIPPED)
@@ -183,7 +200,13 @@ def _finish(run: Any, *, saved: bool, baseline: str | None = None) -> None:  # n
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line; turns errors into one message and an exit status."""
     given = sys.argv[1:] if arguments is None else arguments
-    sys.exit(_status(lambda: cli.main(given, prog_name="oodometer", standalone_mode=False), "--debug" in given))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a name that the terminal cannot show is no reason to stop
+    # Like Ctrl-C, so that a temporary folder goes with the process.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    command = [a for a in given if a != "--debug"]
+    sys.exit(_status(lambda: cli.main(command, prog_name="oodometer", standalone_mode=False), "--debug" in given))
 
 
 def _status(command: Callable[[], object], debug: bool) -> int:
@@ -192,7 +215,7 @@ def _status(command: Callable[[], object], debug: bool) -> int:
     except click.exceptions.Exit as done:
         return done.exit_code
     except (click.Abort, KeyboardInterrupt):
-        click.echo("Stopped. What was finished is safe; the same command continues.", err=True)
+        click.echo("Stopped.", err=True)
         return EXIT_INTERRUPTED
     except click.ClickException as error:
         error.show()
@@ -200,6 +223,7 @@ def _status(command: Callable[[], object], debug: bool) -> int:
     except OodometerError as error:
         if debug:
             raise
-        click.echo(f"Error: {error}", err=True)
+        # A message may quote what a file or a model says: nothing in it may move the cursor.
+        click.echo("".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in f"Error: {error}"), err=True)
         return 2
     return 0

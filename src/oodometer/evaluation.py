@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import contextlib
 import importlib.metadata
 import os
@@ -12,29 +13,33 @@ import sys
 import tempfile
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import filelock
 import msgspec
+import numpy as np
 
-from oodometer import plan
+from oodometer import arguments, plan
+from oodometer.datasets import LABEL_SPACES, imagenet1k, open_folder
 from oodometer.datasets import imagenet_r as imagenet_r_classes
-from oodometer.datasets import open_folder
-from oodometer.errors import DatasetError, StoreError
+from oodometer.errors import ArgumentError, DatasetError, StoreError
 from oodometer.metrics import BASELINES, Baseline, BaselineSpec, load_baseline
 from oodometer.models import Normalization, load_model, parse_normalization
 from oodometer.plan import Benchmark
 from oodometer.progress import Observer, ProgressBar, Silent
-from oodometer.road import Execution, Stage, drive
+from oodometer.road import Execution, Stage, drive, repeat_clean
 from oodometer.run import Run
 from oodometer.running import RunningResult
-from oodometer.store import FORMAT, Manifest, ModelRecord, RunStore
-from oodometer.types import Dataset, Model
+from oodometer.store import FORMAT, LOCK, Manifest, ModelRecord, RunStore, Table
+from oodometer.types import CLEAN, Dataset, Model
 
 __all__ = ["evaluate", "evaluate_benchmarks"]
+
+SAME_CONFIDENCE = 0.05
+"""By what part two confidences of one model in one picture may differ: the float noise of another batch is below."""
 
 
 def evaluate(
@@ -45,6 +50,7 @@ def evaluate(
     imagenet_r: str | os.PathLike[str] | None = None,
     labels: str | Path | Mapping[str, int | str] | None = None,
     classes: int | None = None,
+    label_space: str | None = None,
     corruptions: str | Sequence[str] = "imagenet-c",
     preprocess: str = "imagenet224",
     encoding: str = "memory",
@@ -74,9 +80,10 @@ def evaluate(
         The run's folder. Without it the run lives as long as the returned object.
     imagenet_r
         The folder of ImageNet-R, or of other renditions in its layout.
-    labels, classes
-        A file or mapping that says which class a folder or file has, and how many classes the model has; see
-        ``oodometer.open_folder``. They belong to a folder; a ``Dataset`` has its own.
+    labels, classes, label_space
+        A file or mapping that says which class a folder or file has; how many classes the model has; and what class
+        indices in ``labels`` mean: ``"imagenet-1k"``, or classes of one's own. See ``oodometer.open_folder``. They
+        belong to a folder; a ``Dataset`` has its own.
     corruptions
         ``"imagenet-c"`` (the 15), ``"extra"`` (the other 4), ``"all"``, ``"own"``, a family, or names.
     preprocess
@@ -114,14 +121,29 @@ def evaluate(
         ``MetricError`` and ``StoreError`` (see ``oodometer.errors``). Nothing is left half-written.
     """
     if isinstance(data, (str, os.PathLike)):
-        data = open_folder(os.fspath(data), labels=labels, classes=classes)
+        folder = arguments.path("The data", data)
+        _check_apart(out, folder)
+        space = None
+        if label_space is not None:
+            space = LABEL_SPACES[arguments.choice("label space", label_space, LABEL_SPACES)]()
+        data = open_folder(folder, labels=labels, classes=classes, label_space=space)
+    elif not hasattr(data, "samples"):
+        raise ArgumentError(f"The data must be a folder or a Dataset, not {data!r}.")
+    elif (labels, classes, label_space) != (None, None, None):
+        raise ArgumentError("labels, classes and label_space belong to a folder; a Dataset has its own.")
     protocol = plan.make_protocol(
         corruptions=corruptions, preprocess=preprocess, encoding=encoding, edition=edition, method=method, seed=seed
     )
     benchmarks = [plan.corrupted(data, protocol, limit=limit, masked=imagenet_r is not None)]
     if imagenet_r is not None:
-        folder = open_folder(os.fspath(imagenet_r), label_space=imagenet_r_classes())
-        benchmarks.append(plan.renditions(folder, protocol))
+        if data.label_space != imagenet1k():
+            raise ArgumentError(
+                f"ImageNet-R is for models of the 1000 classes of ImageNet; the label space of {data.name} is "
+                f"{data.label_space.name}. Evaluate it without ImageNet-R."
+            )
+        drawings = arguments.path("ImageNet-R", imagenet_r)
+        _check_apart(out, drawings)
+        benchmarks.append(plan.renditions(open_folder(drawings, label_space=imagenet_r_classes()), protocol))
     if isinstance(normalization, str):
         normalization = parse_normalization(normalization)
     return evaluate_benchmarks(
@@ -133,6 +155,12 @@ def evaluate(
         execution=Execution.of(batch_size, workers),
         progress=progress,
     )
+
+
+def _check_apart(out: str | os.PathLike[str] | None, folder: Path) -> None:
+    """Refuse to write a run where its own images lie: the next reading would take it for a class."""
+    if out is not None and arguments.path("The run's folder", out).resolve().is_relative_to(folder.resolve()):
+        raise ArgumentError(f"The run's folder {out} lies within the data {folder}. Choose one outside.")
 
 
 def evaluate_benchmarks(
@@ -147,9 +175,7 @@ def evaluate_benchmarks(
 ) -> Run:
     """Evaluate a classifier on benchmarks that are already planned; see ``evaluate``."""
     space = benchmarks[0].dataset.label_space.name
-    if baseline == "auto":
-        baseline = "alexnet" if space == "imagenet-1k" else None
-    divisor = load_baseline(baseline, space)
+    divisor = load_baseline(_published(space) if baseline == "auto" else baseline, space)
     loaded = load_model(model, normalization)
     manifest = _manifest(loaded, benchmarks, divisor)
     with contextlib.ExitStack() as on_error:
@@ -157,15 +183,21 @@ def evaluate_benchmarks(
             out = tempfile.mkdtemp(prefix="oodometer-")
             on_error.callback(shutil.rmtree, out, ignore_errors=True)
         store = RunStore(out)
-        with _exclusive(store.path), ProgressBar() if progress else contextlib.nullcontext(Silent()) as observer:
+        with _exclusive(store), ProgressBar() if progress else contextlib.nullcontext(Silent()) as observer:
             if store.exists():
                 store.check_same_plan(manifest)
+                if baseline != "auto":
+                    store.write_manifest(replace(store.read_manifest(), baseline=manifest.baseline))
             for benchmark in benchmarks:
                 _fill(store, manifest, loaded, benchmark, divisor, execution, observer)
         run = Run(store.path)
         # A folder of our own making lives as long as the run that is returned.
         weakref.finalize(run, on_error.pop_all().close)
     return run
+
+
+def _published(space: str) -> str | None:
+    return "alexnet" if space == "imagenet-1k" else None
 
 
 def _fill(
@@ -181,9 +213,13 @@ def _fill(
     space, cells = benchmark.dataset.label_space.name, len(benchmark.conditions)
     done = store.done(benchmark.name)
     observer.begin(benchmark.name, len(benchmark.order) * cells, len(done) * cells)
-    running = RunningResult(space, baseline, store.table(benchmark.name, space))
+    earlier = store.table(benchmark.name, space)
+    if earlier.images and len(done) < len(benchmark.order):
+        store.check_same_environment(manifest)
+    shape = _check_same_model(model, benchmark, earlier, execution, store) if earlier.images else None
+    running = RunningResult(space, baseline, earlier)
     held: list[Stage] = []
-    for stage in drive(model, benchmark, done, execution, observer.advance):
+    for stage in drive(model, benchmark, done, execution, observer.advance, shape):
         held.append(stage)
         observer.advance(len(stage.block.skipped) * cells)
         if not stage.block.images and not store.exists():
@@ -191,7 +227,7 @@ def _fill(
         if not store.exists():
             store.write_manifest(manifest)
         for ready in held:
-            if ready.examples:
+            if ready.examples and not store.examples(benchmark.name):
                 store.write_examples(benchmark.name, ready.examples)
             store.write_block(benchmark.name, ready.place, ready.block)
             running.add(ready.block)
@@ -202,6 +238,28 @@ def _fill(
         raise DatasetError(f"None of the {len(unreadable)} images can be read: {unreadable[0].reason}")
 
 
+def _check_same_model(
+    model: Model, benchmark: Benchmark, earlier: Table, execution: Execution, store: RunStore
+) -> tuple[int, ...]:
+    """Refuse to continue with a model that answers otherwise than the one that began, whatever its name says.
+
+    Returns the shape of the run's pictures.
+    """
+    images, scores, shape = repeat_clean(model, benchmark, set(earlier.images), execution)
+    rows, clean = [bisect.bisect_left(earlier.images, image) for image in images], earlier.conditions.index(CLEAN)
+    then, now = earlier.confidence[rows, clean], scores.confidence
+    apart = np.abs(then - now) > SAME_CONFIDENCE * np.maximum(then, now)
+    # Above one half there is no second class so near that float noise could make it the best.
+    other = (earlier.top[rows, clean, 0] != scores.top[:, 0]) & (now > 0.5 + SAME_CONFIDENCE)
+    if (apart | other).any():
+        raise StoreError(
+            f"{store.path} was begun with another model, or with other images: asked again for "
+            f"{images[int(np.argmax(apart | other))]!r}, it answers otherwise than then. Choose another folder, or "
+            "delete this one."
+        )
+    return shape
+
+
 def _manifest(model: Model, benchmarks: Sequence[Benchmark], baseline: Baseline | None) -> Manifest:
     return Manifest(
         format=FORMAT,
@@ -209,7 +267,7 @@ def _manifest(model: Model, benchmarks: Sequence[Benchmark], baseline: Baseline 
         benchmarks=tuple(b.record() for b in benchmarks),
         baseline=_recorded(baseline),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        command=shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+        command=_text(shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])),
         environment=_environment(),
     )
 
@@ -227,22 +285,26 @@ def _recorded(baseline: Baseline | None) -> str | dict[str, Any] | None:
 def _describe(model: Model) -> ModelRecord:
     """Say what a run records of a model.
 
-    An object without a ``fingerprint`` is known by its name alone; give it one if two of its kind must not be taken for
-    each other when a run is continued.
+    An object without a ``fingerprint`` is known by its name, and by what it answers when a run is continued.
     """
     kind = type(model)
-    name = str(getattr(model, "name", f"{kind.__module__}.{kind.__qualname__}"))
+    name = _text(str(getattr(model, "name", f"{kind.__module__}.{kind.__qualname__}")))
     normalization = getattr(model, "normalization", None)
     return ModelRecord(
         name=name,
-        fingerprint=str(getattr(model, "fingerprint", name)),
+        fingerprint=_text(str(getattr(model, "fingerprint", name))),
         normalization=asdict(normalization) if isinstance(normalization, Normalization) else None,
     )
 
 
+def _text(text: str) -> str:
+    """Escape what UTF-8 cannot hold, such as a file name in another encoding."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def _environment() -> dict[str, str]:
     """Return the versions of what pixels and predictions can depend on."""
-    versions = {"python": platform.python_version(), "platform": platform.platform()}
+    versions = {"python": platform.python_version(), "machine": f"{platform.system()} {platform.machine()}"}
     for package in ("oodometer", "numpy", "scipy", "opencv-python-headless", "pillow", "numba", "torch"):
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             versions[package] = importlib.metadata.version(package)
@@ -250,24 +312,27 @@ def _environment() -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def _exclusive(folder: Path) -> Iterator[None]:
+def _exclusive(store: RunStore) -> Iterator[None]:
     """Keep other processes out of a run's folder; the lock goes with the process, however that ends."""
-    made = not folder.exists()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = filelock.FileLock(folder / ".lock", timeout=0)
+        made = not store.path.exists()
+        store.path.mkdir(parents=True, exist_ok=True)
+        store.check_can_begin()
+        lock = filelock.FileLock(store.path / LOCK, timeout=0)
         lock.acquire()
+        store.remove_leftovers()
     except filelock.Timeout as error:
         raise StoreError(
-            f"Another process is evaluating into {folder}. Wait for it, or choose another folder."
+            f"Another process is evaluating into {store.path}. Wait for it, or choose another folder."
         ) from error
     except OSError as error:
-        raise StoreError(f"Cannot write to the output folder {folder}: {error.strerror}.") from error
+        raise StoreError(f"Cannot write to the output folder {store.path}: {error.strerror or error}.") from error
     try:
         yield
     finally:
         lock.release()
-        if made and not RunStore(folder).exists():
-            (folder / ".lock").unlink(missing_ok=True)
-            with contextlib.suppress(OSError):
-                folder.rmdir()
+        if not store.exists():
+            (store.path / LOCK).unlink(missing_ok=True)
+            if made:
+                with contextlib.suppress(OSError):
+                    store.path.rmdir()

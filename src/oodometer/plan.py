@@ -10,9 +10,10 @@ import numpy as np
 
 from oodometer import corruptions as corruption_kernels
 from oodometer import textures
+from oodometer.arguments import choice, whole
 from oodometer.corruptions import registry
 from oodometer.datasets import digest, imagenet1k, imagenet_r
-from oodometer.errors import ArgumentError, DatasetError, unknown_name
+from oodometer.errors import ArgumentError, DatasetError
 from oodometer.families import SEVERITIES
 from oodometer.preprocess import PREPROCESS
 from oodometer.seeding import order_stream
@@ -83,21 +84,13 @@ def make_protocol(
     ArgumentError
         If a name is unknown; near names are listed.
     """
-    for kind, name, known in (
-        ("preprocessing", preprocess, PREPROCESS),
-        ("encoding", encoding, get_args(Encoding)),
-        ("edition", edition, corruption_kernels.EDITIONS),
-        ("method", method, get_args(Method)),
-    ):
-        if name not in known:
-            raise unknown_name(kind, name, known)
     return Protocol(
-        preprocess=PREPROCESS[preprocess],
-        encoding=encoding,  # type: ignore[arg-type]  # checked above
-        edition=edition,
-        method=method,  # type: ignore[arg-type]  # checked above
+        preprocess=PREPROCESS[choice("preprocessing", preprocess, PREPROCESS)],
+        encoding=choice("encoding", encoding, get_args(Encoding)),  # type: ignore[arg-type]  # one of these
+        edition=choice("edition", edition, corruption_kernels.EDITIONS),
+        method=choice("method", method, get_args(Method)),  # type: ignore[arg-type]  # one of these
         corruptions=_corruption_names(corruptions),
-        seed=seed,
+        seed=whole("seed", seed),
     )
 
 
@@ -114,8 +107,8 @@ def corrupted(dataset: Dataset, protocol: Protocol, *, limit: int | None = None,
     DatasetError
         If ``limit`` is more images than there are.
     """
-    if limit is not None and limit < 1:
-        raise ArgumentError(f"The limit must be at least 1 image, not {limit}.")
+    _check_samples(dataset)
+    limit = None if limit is None else whole("limit", limit, lowest=1)
     if limit is not None and limit > len(dataset.samples):
         raise DatasetError(f"{limit} images were asked for, and {dataset.name} has {len(dataset.samples)}.")
     unavailable = {}
@@ -135,6 +128,7 @@ def corrupted(dataset: Dataset, protocol: Protocol, *, limit: int | None = None,
 
 def renditions(dataset: Dataset, protocol: Protocol) -> Benchmark:
     """Plan a run over renditions (ImageNet-R): no corruption, scored among the 200 classes and among all 1000."""
+    _check_samples(dataset)
     return Benchmark("imagenet-r", dataset, replace(protocol, corruptions=()), also=(imagenet1k(),))
 
 
@@ -167,13 +161,27 @@ def seeded_order(samples: Sequence[Sample], seed: int) -> list[Sample]:
     return [shuffled[i] for i in np.argsort(places, kind="stable")]
 
 
+def _check_samples(dataset: Dataset) -> None:
+    """Refuse a data set whose samples would make a wrong number, such as one of the user's own making."""
+    ids = [sample.id for sample in dataset.samples]
+    if not ids:
+        raise DatasetError(f"{dataset.name} has no images.")
+    if len(set(ids)) < len(ids):
+        twice = next(id_ for id_ in sorted(ids) if ids.count(id_) > 1)
+        raise DatasetError(f"{dataset.name} has the image {twice!r} more than once.")
+    for sample in dataset.samples:
+        if not 0 <= sample.label < dataset.label_space.width:
+            raise DatasetError(
+                f"{dataset.name}: the label of {sample.id!r} is {sample.label}, and {dataset.label_space.name} has the "
+                f"classes 0 to {dataset.label_space.width - 1}."
+            )
+
+
 def _corruption_names(corruptions: str | Sequence[str]) -> tuple[str, ...]:
-    """Read names of corruptions and of groups of them, with commas or as a sequence, each corruption once."""
+    """Read names of corruptions and of groups, with commas or as a sequence; each corruption once, in their order."""
     asked = corruptions.split(",") if isinstance(corruptions, str) else corruptions
+    if not isinstance(asked, Sequence) or not all(isinstance(name, str) for name in asked):
+        raise ArgumentError(f"corruptions must be names of corruptions or of groups of them, not {corruptions!r}.")
     known = {**registry.groups(), **{name: (name,) for name in registry.REGISTRY}}
-    found: dict[str, None] = {}
-    for name in (name.strip() for name in asked):
-        if name not in known:
-            raise unknown_name("corruption", name, known)
-        found |= dict.fromkeys(known[name])
-    return tuple(found)
+    chosen = {member for name in asked for member in known[choice("corruption", name.strip(), known)]}
+    return tuple(name for name in registry.REGISTRY if name in chosen)

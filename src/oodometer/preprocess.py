@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import PIL.Image
 
-from oodometer.errors import ArgumentError
+from oodometer.errors import ArgumentError, ImageError
 from oodometer.types import Image, Preprocess
 
 __all__ = ["PREPROCESS", "apply"]
@@ -15,6 +15,9 @@ PREPROCESS: dict[str, Preprocess] = {
     "none": Preprocess("none", "no resize", None, None),
 }
 """The presets by name. ``none`` is for files that have their final size, such as those of the released ImageNet-C."""
+
+LARGEST = 100_000_000
+"""How many pixels a picture may have after the resize: a strip of 1x60000 would grow to four billion."""
 
 
 def apply(image: PIL.Image.Image, preprocess: Preprocess) -> Image:
@@ -36,6 +39,8 @@ def apply(image: PIL.Image.Image, preprocess: Preprocess) -> Image:
     ------
     ArgumentError
         If the picture is not RGB, or smaller than the crop after the resize.
+    ImageError
+        If the picture is so narrow that the resize would make it huge.
 
     Notes
     -----
@@ -46,7 +51,10 @@ def apply(image: PIL.Image.Image, preprocess: Preprocess) -> Image:
     if image.mode != "RGB":
         raise ArgumentError(f"Preprocessing takes RGB pictures, not mode {image.mode!r}: convert the picture first.")
     if preprocess.resize is not None:
-        image = image.resize(_resized(image.size, preprocess.resize), PIL.Image.Resampling.BILINEAR)
+        size = _resized(image.size, preprocess.resize)
+        if size[0] * size[1] > LARGEST:
+            raise ImageError(f"{image.width}x{image.height} pixels are too narrow: resized, {size[0]}x{size[1]}.")
+        image = image.resize(size, PIL.Image.Resampling.BILINEAR)
     if preprocess.crop is not None:
         image = image.crop(_central(image.size, preprocess.crop))
     return np.array(image, dtype=np.uint8)

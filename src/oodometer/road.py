@@ -22,16 +22,20 @@ import PIL.Image
 from numpy.typing import NDArray
 
 from oodometer import corruptions, preprocess
-from oodometer.errors import ArgumentError, DatasetError, ImageError, ModelError, OodometerError
+from oodometer.arguments import whole
+from oodometer.errors import DatasetError, ImageError, ModelError, OodometerError
 from oodometer.plan import Benchmark
 from oodometer.scoring import Scores, score
 from oodometer.store import Block, Example, Skipped
 from oodometer.types import CLEAN, Condition, Image, Images, LabelSpace, Logits, Model, Protocol, Sample
 
-__all__ = ["Execution", "Stage", "drive"]
+__all__ = ["Execution", "Stage", "drive", "repeat_clean"]
 
 Item = TypeVar("Item")
 Made = TypeVar("Made")
+
+JPEG_QUALITY = 85
+"""The quality of the published files."""
 
 EXAMPLES = 12
 EXAMPLE_SIDE = 112
@@ -49,12 +53,10 @@ class Execution:
     def of(cls, batch_size: int, workers: int | None) -> Execution:
         """Check the choices; by default there is a thread for each processor that this process may use."""
         available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        made = cls(batch_size, available if workers is None else workers)
-        if min(made.batch_size, made.workers) < 1:
-            raise ArgumentError(
-                f"A batch has at least 1 image, and the work at least 1 thread; not {batch_size} and {workers}."
-            )
-        return made
+        return cls(
+            whole("batch_size", batch_size, lowest=1, highest=65536),
+            available if workers is None else whole("workers", workers, lowest=1, highest=1024),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,7 @@ def drive(
     done: Collection[str],
     execution: Execution,
     on_batch: Callable[[int], None],
+    shape: tuple[int, ...] | None = None,
 ) -> Iterator[Stage]:
     """Evaluate a model on a benchmark, block by block.
 
@@ -97,6 +100,8 @@ def drive(
         How to cut up the work.
     on_batch
         Is told how many more pictures went through the model.
+    shape
+        The shape of the pictures of the run so far, if there are any.
 
     Yields
     ------
@@ -116,6 +121,7 @@ def drive(
     chunks = iter(lambda: list(islice(left, execution.batch_size)), [])
     try:
         for pictures in _ahead(pool, decode, chunks, depth=1):
+            shape = _check_shapes(pictures, benchmark.protocol, shape)
             cells = benchmark.conditions if pictures.samples else ()
             corrupt = functools.partial(_corrupt, pictures, benchmark.protocol)
             predicted = []
@@ -126,6 +132,38 @@ def drive(
             yield _stage(pictures, benchmark, predicted)
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def repeat_clean(
+    model: Model, benchmark: Benchmark, images: Collection[str], execution: Execution
+) -> tuple[list[str], Scores, tuple[int, ...]]:
+    """Predict a batch of clean images once more, to tell whether a model is still the one that began a run.
+
+    Parameters
+    ----------
+    model, benchmark, execution
+        As for ``drive``.
+    images
+        The ids of the images that were predicted.
+
+    Returns
+    -------
+    tuple
+        The ids of the images of the batch, what is to be kept of their predictions, and the shape of a picture.
+
+    Raises
+    ------
+    DatasetError
+        If none of these images can be read any more.
+    """
+    known = [(place, sample) for place, sample in enumerate(benchmark.order) if sample.id in images]
+    pictures = _decode(benchmark, known[: execution.batch_size])
+    if not pictures.images:
+        raise DatasetError(f"Images that the run began with cannot be read any more: {pictures.skipped[0].reason}")
+    space = benchmark.dataset.label_space
+    logits = _predict(model, np.stack(pictures.images), space, CLEAN, pictures.samples)
+    labels = np.array([s.label for s in pictures.samples], dtype=np.int32)
+    return [s.id for s in pictures.samples], score(logits, labels, space), pictures.images[0].shape
 
 
 def _ahead(
@@ -146,51 +184,59 @@ def _decode(benchmark: Benchmark, chunk: list[tuple[int, Sample]]) -> _Pictures:
     samples, images, skipped = [], [], []
     for _, sample in chunk:
         try:
-            image = benchmark.dataset.read(sample)
+            picture = preprocess.apply(benchmark.dataset.read(sample), benchmark.protocol.preprocess)
         except ImageError as error:
-            skipped.append(Skipped(sample.id, str(error)))
+            skipped.append(Skipped(sample.id, str(error) if sample.id in str(error) else f"{sample.id}: {error}"))
             continue
         samples.append(sample)
-        images.append(preprocess.apply(image, benchmark.protocol.preprocess))
-    for sample, picture in zip(samples, images, strict=True):
-        if picture.shape != images[0].shape:
-            raise DatasetError(
-                f"{sample.id} is {_size(picture)} pixels where {samples[0].id} is {_size(images[0])}, after the "
-                f"preprocessing {benchmark.protocol.preprocess.name!r}. A model needs images of one size: choose a "
-                "preprocessing that crops, such as 'imagenet224'."
-            )
+        images.append(picture)
     return _Pictures(chunk[0][0], tuple(samples), tuple(images), tuple(skipped))
 
 
-def _size(picture: Image) -> str:
-    return f"{picture.shape[1]}x{picture.shape[0]}"
+def _check_shapes(pictures: _Pictures, protocol: Protocol, shape: tuple[int, ...] | None) -> tuple[int, ...] | None:
+    """Refuse pictures of another size than the run's, or too small to corrupt; return the run's size."""
+    for sample, picture in zip(pictures.samples, pictures.images, strict=True):
+        shape = shape or picture.shape
+        if picture.shape != shape:
+            raise DatasetError(
+                f"{sample.id} is {_size(picture.shape)} pixels where others are {_size(shape)}, after the "
+                f"preprocessing {protocol.preprocess.name!r}. A model needs images of one size: choose a preprocessing "
+                "that crops, such as 'imagenet224'."
+            )
+        if protocol.corruptions and min(shape[:2]) < corruptions.SMALLEST_SIDE:
+            raise DatasetError(
+                f"{sample.id} is {_size(shape)} pixels, and corruptions need {corruptions.SMALLEST_SIDE} on each side."
+            )
+    return shape
+
+
+def _size(shape: tuple[int, ...]) -> str:
+    return f"{shape[1]}x{shape[0]}"
 
 
 def _corrupt(pictures: _Pictures, protocol: Protocol, condition: Condition) -> Images:
     """Make the batch of one condition. The published set has its corrupted images as JPEG, its clean ones not again."""
     if condition == CLEAN:
         return np.stack(pictures.images)
-    batch = [
-        corruptions.corrupt(
-            image,
-            condition.corruption,
-            condition.severity,
-            seed=protocol.seed,
-            method=protocol.method,
-            edition=protocol.edition,
-            image_id=sample.id,
-        )
-        for sample, image in zip(pictures.samples, pictures.images, strict=True)
-    ]
+    batch = corruptions.corrupt(
+        np.stack(pictures.images),
+        condition.corruption,
+        condition.severity,
+        seed=protocol.seed,
+        method=protocol.method,
+        edition=protocol.edition,
+        image_id=[sample.id for sample in pictures.samples],
+    )
     if protocol.encoding == "jpeg85":
-        batch = [np.asarray(PIL.Image.open(io.BytesIO(_jpeg(image)))) for image in batch]
-    return np.stack(batch)
+        from oodometer.corruptions.fast.jpeg import jpeg_roundtrip  # imports Numba
+
+        batch = np.stack([jpeg_roundtrip(image, JPEG_QUALITY) for image in batch])
+    return batch
 
 
 def _jpeg(image: Image) -> bytes:
-    """Encode as the published files are: quality 85, 4:2:0. Their optimised tables change no pixel."""
     buffer = io.BytesIO()
-    PIL.Image.fromarray(image).save(buffer, "JPEG", quality=85)
+    PIL.Image.fromarray(image).save(buffer, "JPEG", quality=JPEG_QUALITY)
     return buffer.getvalue()
 
 
@@ -200,11 +246,16 @@ def _predict(
     """Ask the model, and refuse an output that would make a wrong number."""
     where = f"on {len(samples)} images from {samples[0].id!r} on, under {condition}"
     try:
-        logits = np.asarray(model.predict(images))
+        output = model.predict(images)
+        logits = np.asarray(output)
     except OodometerError:
         raise
-    except Exception as error:  # the model is the user's code and may raise anything
+    except (Exception, SystemExit) as error:  # the model is the user's code and may raise anything
         raise ModelError(f"The model failed {where}: {type(error).__name__}: {error}") from error
+    if logits.dtype.kind not in "fiu" or np.ma.isMaskedArray(output):
+        raise ModelError(
+            f"The model gave {type(output).__name__} of {logits.dtype} {where}; expected an array of floats."
+        )
     if logits.ndim != 2 or len(logits) != len(images):
         raise ModelError(
             f"The model gave an output of shape {logits.shape} {where}; expected ({len(images)}, {space.width})."
@@ -231,9 +282,7 @@ def _stage(pictures: _Pictures, benchmark: Benchmark, predicted: list[tuple[Cond
             rows = _taking_part(labels, space)
             entries.append((condition, space.name, score(logits[rows], labels[rows], space), rows))
     block = Block(tuple(s.id for s in pictures.samples), labels, tuple(entries), pictures.skipped)
-    # The first images of a run stand in its report.
-    examples = _examples(block, predicted) if pictures.place == 0 else ()
-    return Stage(pictures.place, block, examples)
+    return Stage(pictures.place, block, _examples(block, predicted))
 
 
 def _taking_part(labels: NDArray[np.int32], space: LabelSpace) -> NDArray[np.intp]:
@@ -242,7 +291,7 @@ def _taking_part(labels: NDArray[np.int32], space: LabelSpace) -> NDArray[np.int
 
 
 def _examples(block: Block, predicted: list[tuple[Condition, Logits, Images]]) -> tuple[Example, ...]:
-    """Keep one image under every condition; where there is only one condition, several images."""
+    """Take one image under every condition for the report; where there is only one condition, several images."""
     kept = 1 if len(predicted) > 1 else EXAMPLES
     batches = {condition: images for condition, _, images in predicted}
     return tuple(

@@ -30,7 +30,7 @@ class RunningResult:
 
     def __init__(self, label_space: str, baseline: Baseline | None, earlier: Table) -> None:
         self._label_space = label_space
-        self._baseline = baseline
+        self._baseline = baseline if baseline and set(IMAGENET_C) <= set(baseline.errors) else None
         self._misses: dict[Condition, list[NDArray[np.bool_]]] = defaultdict(list)
         for i, condition in enumerate(earlier.conditions):
             self._misses[condition].append(~earlier.hits[:, i])

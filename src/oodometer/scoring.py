@@ -53,15 +53,17 @@ def score(logits: Logits, labels: NDArray[np.int32], space: LabelSpace) -> Score
     kept = np.asarray(logits, dtype=np.float64)[:, columns]
     order = np.argsort(-kept, axis=1, kind="stable")[:, : min(TOP, len(columns))]
     highest = np.take_along_axis(kept, order[:, :1], axis=1)
-    log_total = np.log(np.exp(kept - highest).sum(axis=1))
+    with np.errstate(under="ignore"):  # the probabilities of hopeless classes may vanish
+        log_total = np.log(np.exp(kept - highest).sum(axis=1))
     position = np.full(space.width, -1)
     position[columns] = np.arange(len(columns))
     at = position[labels]
     with_label = at >= 0
     shifted = kept[np.arange(len(kept)), at] - highest[:, 0]
     nll = np.where(with_label, log_total - shifted, np.inf)
-    return Scores(
-        top=columns[order].astype(np.int32),
-        confidence=np.exp(-log_total).astype(np.float32),
-        nll=nll.astype(np.float32),
-    )
+    with np.errstate(over="ignore"):  # a loss beyond float32 is infinite
+        return Scores(
+            top=columns[order].astype(np.int32),
+            confidence=np.exp(-log_total).astype(np.float32),
+            nll=nll.astype(np.float32),
+        )

@@ -54,5 +54,5 @@ def _name(seed: int, image_id: str, corruption: str, severity: float) -> str:
 
 
 def _words(text: str) -> NDArray[np.uint32]:
-    digest = hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=32).digest()
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=32).digest()
     return np.frombuffer(digest, dtype="<u4").astype(np.uint32)

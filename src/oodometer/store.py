@@ -22,9 +22,11 @@ confidence   float32       softmax probability of the best class, 0..1
 nll          float32       negative log-likelihood of the label, in nats
 ===========  ============  ===========================================================================================
 
-The images of a block that could not be read are named in the file's metadata under ``oodometer.skipped`` (JSON).
-A file is written beside its place, flushed to the disk and renamed, so it is there whole or not at all: a killed run
-loses at most the block it was in, and the union of the files of two partial runs of one plan is a run.
+The file's metadata name the format (``oodometer.format``), the plan of the run by its SHA-256 (``oodometer.plan``),
+so that predictions of another run are never taken for its own, and the images of the block that could not be read
+(``oodometer.skipped``, JSON). Pages carry checksums, which are verified. A file is written beside its place, flushed
+to the disk and renamed, so it is there whole or not at all: a killed run loses at most the block it was in, and the
+union of the files of two partial runs of one plan that have no image in common is a run.
 
 Format history: 1 - first.
 """
@@ -33,8 +35,10 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import json
 import os
+import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,12 +48,14 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from oodometer import arguments
 from oodometer.errors import StoreError
 from oodometer.scoring import Scores
 from oodometer.types import Condition, Protocol
 
 __all__ = [
     "FORMAT",
+    "LOCK",
     "BenchmarkRecord",
     "Block",
     "Example",
@@ -62,6 +68,9 @@ __all__ = [
 ]
 
 FORMAT = 1
+
+LOCK = ".lock"
+"""The file by which processes exclude each other from a run's folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,11 +191,14 @@ def _mapped_errors(doing: str) -> Iterator[None]:
                 f"The disk is full while {doing}. What was written before is safe: free some space and run the same "
                 "command again to continue."
             ) from error
-        raise StoreError(f"Failed while {doing}: {error}.") from error
+        raise StoreError(f"Failed while {doing}: {error.strerror or error}.") from error
     except (pyarrow.ArrowException, KeyError) as error:
         raise StoreError(
             f"Failed while {doing}: {error}. Delete that file to have its images evaluated again."
         ) from error
+
+
+_TEMPORARY = ".oodometer-tmp"
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -197,7 +209,7 @@ def write_atomically(path: Path, content: bytes) -> None:
     StoreError
         If it cannot be written; nothing is left behind then.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f".{uuid.uuid4().hex}{_TEMPORARY}")
     with _mapped_errors(f"writing {path}"):
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -216,7 +228,8 @@ class RunStore:
     """A run folder: created or opened by path, written block by block, read as tables."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
+        # Absolute, since a model's own code may change the working directory in the middle of a run.
+        self.path = arguments.path("The run's folder", path).absolute()
 
     @property
     def manifest_path(self) -> Path:
@@ -226,6 +239,25 @@ class RunStore:
     def exists(self) -> bool:
         """Whether a run was begun here."""
         return self.manifest_path.is_file()
+
+    def check_can_begin(self) -> None:
+        """Refuse a folder that holds something else, so that nothing of it is overwritten or taken for predictions.
+
+        Raises
+        ------
+        StoreError
+            If there is something in the folder, and no run.
+        """
+        others = [p.name for p in self.path.iterdir() if p.name != LOCK] if self.path.is_dir() else []
+        if others and not self.exists():
+            raise StoreError(
+                f"{self.path} is not empty and holds no run ({', '.join(sorted(others)[:3])} ...). Choose a new folder."
+            )
+
+    def remove_leftovers(self) -> None:
+        """Delete what a killed process had not finished writing."""
+        for path in self.path.rglob(f".*{_TEMPORARY}"):
+            path.unlink(missing_ok=True)
 
     def read_manifest(self) -> Manifest:
         """Read the manifest.
@@ -240,8 +272,10 @@ class RunStore:
             version = msgspec.json.decode(raw).get("format")
         except FileNotFoundError as error:
             raise StoreError(f"{self.path} is not a run: it has no manifest.json.") from error
-        except (OSError, msgspec.DecodeError, AttributeError) as error:
-            raise StoreError(f"{self.manifest_path} cannot be read: {error}.") from error
+        except OSError as error:
+            raise StoreError(f"{self.manifest_path} cannot be read: {error.strerror or error}.") from error
+        except (msgspec.DecodeError, AttributeError, UnicodeDecodeError) as error:
+            raise StoreError(f"{self.manifest_path} is damaged: {error}.") from error
         if version != FORMAT:
             raise StoreError(
                 f"{self.manifest_path} has format {version!r}; this version of Oodometer reads format {FORMAT}. "
@@ -265,13 +299,28 @@ class RunStore:
         StoreError
             If the folder holds a run of another model, data set or protocol; the message says which differs.
         """
-        found = self.read_manifest()
-        differences = _differences(_plan(found), _plan(planned))
+        differences = _differences(_plan(self.read_manifest()), _plan(planned))
+        if differences:
+            changed = (
+                " (images were added, removed, renamed, relabelled or replaced)" if "digest" in differences else ""
+            )
+            raise StoreError(
+                f"{self.path} holds another run. {differences}{changed} Choose another folder, or delete this one."
+            )
+
+    def check_same_environment(self, planned: Manifest) -> None:
+        """Refuse to add predictions that were made with other packages, since pixels and logits may differ.
+
+        Raises
+        ------
+        StoreError
+            If a version differs; the message says which.
+        """
+        differences = _differences(self.read_manifest().environment, planned.environment)
         if differences:
             raise StoreError(
-                f"{self.path} holds another run. "
-                + " ".join(f"{where}: there {there}, now {now}." for where, there, now in differences)
-                + " Choose another output folder, or delete this one."
+                f"{self.path} was begun with other versions, which may give other pixels. {differences} Continue with "
+                "those versions, or begin again in another output folder."
             )
 
     def write_block(self, benchmark: str, place: int, block: Block) -> None:
@@ -281,31 +330,22 @@ class RunStore:
 
         skipped = json.dumps([{"image": s.image, "reason": s.reason} for s in block.skipped])
         table = pa.Table.from_pydict(_columns(block), schema=_schema()).replace_schema_metadata(
-            {"oodometer.format": str(FORMAT), "oodometer.skipped": skipped}
+            {"oodometer.format": str(FORMAT), "oodometer.plan": self._plan_digest(), "oodometer.skipped": skipped}
         )
         sink = pa.BufferOutputStream()
-        pq.write_table(table, sink, compression="zstd")
+        pq.write_table(table, sink, compression="zstd", write_page_checksum=True)
         write_atomically(self._folder(benchmark) / f"{place:08d}.parquet", sink.getvalue().to_pybytes())
 
     def skipped(self, benchmark: str) -> list[Skipped]:
         """Return the images that could not be read, sorted by id."""
-        import pyarrow.parquet as pq
-
-        found = []
-        for path in self._files(benchmark):
-            with _mapped_errors(f"reading {path}"):
-                metadata = pq.read_schema(path).metadata or {}
-                found += json.loads(metadata[b"oodometer.skipped"])
-        return sorted((Skipped(s["image"], s["reason"]) for s in found), key=lambda s: s.image)
+        found = [s for file in self._files(benchmark, columns=["image"]) for s in _skipped(file)]
+        return sorted(found, key=lambda s: s.image)
 
     def done(self, benchmark: str) -> set[str]:
         """Return the ids of the images that need no more work: predicted under all conditions, or skipped."""
-        import pyarrow.parquet as pq
-
-        images = {s.image for s in self.skipped(benchmark)}
-        for path in self._files(benchmark):
-            with _mapped_errors(f"reading {path}"):
-                images.update(pq.read_table(path, columns=["image"])["image"].unique().to_pylist())
+        images: set[str] = set()
+        for file in self._files(benchmark, columns=["image"]):
+            images.update(file["image"].unique().to_pylist(), (s.image for s in _skipped(file)))
         return images
 
     def table(self, benchmark: str, label_space: str) -> Table:
@@ -314,17 +354,15 @@ class RunStore:
         Raises
         ------
         StoreError
-            If a file is damaged, or if an image has been predicted twice or lacks a condition.
+            If a file is damaged or of another run, or if an image has been predicted twice or lacks a condition.
         """
         import pyarrow as pa
         import pyarrow.compute as pc
-        import pyarrow.parquet as pq
 
-        parts = []
-        for path in self._files(benchmark):
-            with _mapped_errors(f"reading {path}"):
-                rows = pq.read_table(path, schema=_schema())
-                parts.append(rows.filter(pc.equal(rows["label_space"], label_space)))
+        parts = [
+            file.filter(pc.equal(file["label_space"], label_space)).replace_schema_metadata(None)
+            for file in self._files(benchmark)
+        ]
         return _dense(pa.concat_tables(parts) if parts else _schema().empty_table(), self._folder(benchmark))
 
     def write_examples(self, benchmark: str, examples: Sequence[Example]) -> None:
@@ -355,7 +393,7 @@ class RunStore:
         path = self._examples(benchmark)
         if not path.is_file():
             return []
-        with _mapped_errors(f"reading {path}"):
+        with _mapped_errors(f"reading {path}"), path.open("rb") as file:
             return [
                 Example(
                     image=row["image"],
@@ -365,7 +403,7 @@ class RunStore:
                     confidence=row["confidence"],
                     jpeg=row["jpeg"],
                 )
-                for row in pq.read_table(path).to_pylist()
+                for row in pq.read_table(file).to_pylist()
             ]
 
     def _examples(self, benchmark: str) -> Path:
@@ -374,8 +412,34 @@ class RunStore:
     def _folder(self, benchmark: str) -> Path:
         return self.path / "predictions" / benchmark
 
-    def _files(self, benchmark: str) -> list[Path]:
-        return sorted(p for p in self._folder(benchmark).glob("*.parquet") if not p.name.startswith("."))
+    def _files(self, benchmark: str, columns: list[str] | None = None) -> Iterator[Any]:
+        """Read the predictions files one after the other, as Arrow tables that are known to be this run's."""
+        import pyarrow.parquet as pq
+
+        paths = sorted(p for p in self._folder(benchmark).glob("*.parquet") if not p.name.startswith("."))
+        plan = self._plan_digest().encode() if paths else b""
+        for path in paths:
+            # Opened here, since the Parquet reader takes a path such as ``~/x`` or ``s3:x`` for something else.
+            with _mapped_errors(f"reading {path}"), path.open("rb") as opened:
+                file = pq.ParquetFile(opened, page_checksum_verification=True)
+                metadata = file.schema_arrow.metadata or {}
+                if metadata.get(b"oodometer.format") != str(FORMAT).encode() or metadata.get(b"oodometer.plan") != plan:
+                    raise StoreError(
+                        f"{path} holds predictions of another run, or of another version. Delete that file to have its "
+                        "images evaluated again."
+                    )
+                if not file.schema_arrow.equals(_schema()):
+                    raise StoreError(f"{path} lacks columns. Delete it to have its images evaluated again.")
+                table = file.read(columns=columns)
+            yield table
+
+    def _plan_digest(self) -> str:
+        return hashlib.sha256(msgspec.json.encode(_plan(self.read_manifest()))).hexdigest()
+
+
+def _skipped(file: Any) -> list[Skipped]:  # noqa: ANN401 - pyarrow publishes no types
+    """Read which images of a block could not be read."""
+    return [Skipped(s["image"], s["reason"]) for s in json.loads(file.schema.metadata[b"oodometer.skipped"])]
 
 
 def _schema() -> Any:  # noqa: ANN401 - pyarrow publishes no types
@@ -455,17 +519,27 @@ def _codes(column: Any) -> tuple[list[str], NDArray[np.intp]]:  # noqa: ANN401 -
 
 def _plan(manifest: Manifest) -> dict[str, Any]:
     """Return what two partial runs must share, as plain JSON values."""
-    plan: dict[str, Any] = msgspec.to_builtins({"model": manifest.model, "benchmarks": manifest.benchmarks})
-    plan["benchmarks"] = {b.pop("name"): b for b in plan["benchmarks"]}
-    return plan
+    # By way of JSON, so that a plan that was just made equals the one that was read: it has no tuples, for one.
+    model, records = msgspec.json.decode(msgspec.json.encode((manifest.model, manifest.benchmarks)))
+    for record in records:
+        del record["dataset"]  # what the folder is called; its content has a digest
+    return {"model": model, "benchmarks": {record.pop("name"): record for record in records}}
 
 
-def _differences(there: object, now: object, where: str = "") -> list[tuple[str, str, str]]:
-    """List the leaves in which two plans differ, with their dotted names and short forms of both values."""
+def _differences(there: object, now: object) -> str:
+    """Say in which entries two plans differ, and how."""
+    leaves = list(_differing_leaves(there, now, ""))
+    return " ".join(f"{where}: there {_short(one)}, now {_short(other)}." for where, one, other in leaves)
+
+
+def _differing_leaves(there: object, now: object, where: str) -> Iterator[tuple[str, object, object]]:
     if isinstance(there, dict) and isinstance(now, dict):
-        keys = dict.fromkeys([*there, *now])
-        return [d for k in keys for d in _differences(there.get(k), now.get(k), f"{where}.{k}" if where else str(k))]
-    return [] if there == now else [(where, _short(there), _short(now))]
+        for key in dict.fromkeys([*there, *now]):
+            yield from _differing_leaves(there.get(key), now.get(key), f"{where}.{key}" if where else str(key))
+    elif isinstance(there, list) and isinstance(now, list) and there != now:
+        yield where, [x for x in there if x not in now] or there, [x for x in now if x not in there] or now
+    elif there != now:
+        yield where, there, now
 
 
 def _short(value: object) -> str:

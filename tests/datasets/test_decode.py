@@ -176,10 +176,10 @@ def test_decompression_bombs_are_refused(read, monkeypatch):
 
 
 def test_missing_files_are_named(tmp_path):
-    with pytest.raises(ImageError, match=r"gone\.png: No such file"):
+    with pytest.raises(DatasetError, match=r"gone\.png: No such file"):
         decode(tmp_path / "gone.png")
     (tmp_path / "folder.png").mkdir()
-    with pytest.raises(ImageError, match=r"folder\.png"):
+    with pytest.raises(DatasetError, match=r"folder\.png"):
         decode(tmp_path / "folder.png")
 
 
@@ -191,8 +191,23 @@ def test_forbidden_files_are_named(tmp_path, monkeypatch):
         raise PermissionError(errno.EACCES, "Permission denied")
 
     monkeypatch.setattr(builtins, "open", forbid)
-    with pytest.raises(ImageError, match=r"x\.png: Permission denied"):
+    with pytest.raises(DatasetError, match=r"x\.png: Permission denied") as refusal:
         decode(file)
+    assert not isinstance(refusal.value, ImageError)  # which would leave the image out for a fault of the system's
+
+
+def test_a_png_with_a_wrong_checksum_is_refused(tmp_path):
+    """Pillow alone would decode it, with other pixels."""
+    whole = encoded(noise(), "PNG")
+    file = tmp_path / "x.png"
+    start = whole.index(b"IDAT") + 4
+    refused = 0
+    for place in range(start + 20, len(whole) - 20, 97):
+        file.write_bytes(whole[:place] + bytes([whole[place] ^ 255]) + whole[place + 1 :])
+        with pytest.raises(ImageError, match=r"x\.png"):
+            decode(file)
+        refused += 1
+    assert refused > 10
 
 
 def test_the_picture_outlives_the_file_and_warns_of_nothing(read, tmp_path):

@@ -297,7 +297,7 @@ def test_missing_labels_file(tree, tmp_path):
     ],
 )
 def test_classes_without_a_use(tree, options):
-    refuse(r"classes=\d+", tree("cats/a.png"), error=ArgumentError, **options)
+    refuse(r"classes", tree("cats/a.png"), error=ArgumentError, **options)
 
 
 # Properties

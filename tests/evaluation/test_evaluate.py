@@ -1,12 +1,13 @@
 """An evaluation from a folder to numbers, with models whose every answer is known."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
+from probes import FAST, Probe
 
 import oodometer
-from conftest import FAST, Probe
 from oodometer.datasets import imagenet1k, imagenet_r
 from oodometer.errors import ArgumentError, DatasetError, ModelError, StoreError
 from oodometer.families import EXTRA, IMAGENET_C
@@ -146,7 +147,9 @@ def test_a_set_without_a_baseline_has_a_mean_error(ten_classes, tmp_path):
         run.mce()
     own = tmp_path / "baseline.json"
     own.write_text(
-        json.dumps({"name": "ours", "clean_error": 0.1, "errors": dict.fromkeys(IMAGENET_C, [0.5, 0.6, 0.7, 0.8, 0.9])})
+        json.dumps(
+            {"name": "ours", "clean_error": 0.1, "errors": {name: [0.5, 0.6, 0.7, 0.8, 0.9] for name in IMAGENET_C}}
+        )
     )
     again = oodometer.evaluate(fake, root, labels=labels, baseline=str(own), **FAST)
     assert again.mce().value == pytest.approx(oodometer.metrics.mce(again.errors, own))
@@ -218,6 +221,12 @@ BAD_OUTPUTS = {
     "NaN": (lambda n: np.full((n, 1000), np.nan), "NaN"),
     "infinite": (lambda n: np.full((n, 1000), np.inf), "NaN"),
     "an exception": (lambda n: 1 / 0, "ZeroDivisionError"),
+    "an exit": (lambda n: sys.exit(0), "SystemExit"),
+    "words": (lambda n: np.full((n, 1000), "a"), "floats"),
+    "complex": (lambda n: np.zeros((n, 1000), complex), "floats"),
+    "masked": (lambda n: np.ma.zeros((n, 1000)), "floats"),
+    "ragged": (lambda n: [[0.0]] * (n - 1) + [[0.0, 1.0]], "ValueError"),
+    "nothing": (lambda n: None, "floats"),
 }
 
 
@@ -271,9 +280,9 @@ def test_more_images_than_there_are_is_an_error(photographs):
         ({"edition": "imagenet"}, "imagenet224"),
         ({"method": "slow"}, "fast, reference"),
         ({"baseline": "alexnett"}, "alexnet"),
-        ({"limit": 0}, "at least 1"),
-        ({"batch_size": 0}, "at least 1"),
-        ({"workers": 0}, "at least 1"),
+        ({"limit": 0}, "limit must be a whole number from 1"),
+        ({"batch_size": 0}, "batch_size must be a whole number from 1"),
+        ({"workers": 0}, "workers must be a whole number from 1"),
         ({"normalization": "caffe"}, "imagenet, none"),
     ],
 )
@@ -311,12 +320,302 @@ def test_a_folder_with_another_run_is_refused(photographs, tmp_path, change, nam
 
 
 def test_a_finished_run_is_not_done_again(photographs, tmp_path):
+    """But for one batch of clean images, which tells that the model is the same."""
     root = photographs(4)
     first = oodometer.evaluate("fake", root, tmp_path / "run", corruptions="fog", **FAST)
-    probe = oodometer.FakeModel()
-    probe.predict = lambda images: pytest.fail("predicted again")
+    fake = oodometer.FakeModel()
+    probe = Probe(fake.predict, fake.name)
     again = oodometer.evaluate(probe, root, tmp_path / "run", corruptions="fog", **FAST)
     assert _equal(first, again)
+    assert len(probe.seen) == 1
+    np.testing.assert_array_equal(np.sort(probe.seen[0].ravel()), np.sort(np.stack(_pictures(root)).ravel()))
+
+
+def _pictures(root):
+    import PIL.Image
+
+    pictures = []
+    for path in sorted(root.rglob("*.png")):
+        with PIL.Image.open(path) as image:
+            pictures.append(np.array(image))
+    return pictures
+
+
+@pytest.mark.parametrize("other", [lambda n: _one_hot([7] * n), lambda n: _one_hot([3] * n) * 20])
+def test_another_model_of_the_same_name_is_refused(photographs, tmp_path, other):
+    """An object without a fingerprint is known by what it answers."""
+    root, options = photographs(4), FAST | {"corruptions": "fog"}
+    oodometer.evaluate(Probe(lambda images: _one_hot([3] * len(images)) * 5), root, tmp_path / "run", **options)
+    with pytest.raises(StoreError, match="another model"):
+        oodometer.evaluate(Probe(lambda images: other(len(images))), root, tmp_path / "run", **options)
+
+
+def test_an_image_that_was_replaced_is_noticed(photographs, tmp_path):
+    """Where the model sees it: the digest of a data set has names, labels and sizes only."""
+    root, options = photographs(2), FAST | {"corruptions": "fog"}
+    oodometer.evaluate("fake", root, tmp_path / "run", **options)
+    one, other = sorted(root.rglob("*.png"))
+    for path in (one, other):
+        path.write_bytes(path.read_bytes().ljust(40_000, b"\0"))
+    with pytest.raises(StoreError, match="images were added, removed, renamed, relabelled or replaced"):
+        oodometer.evaluate("fake", root, tmp_path / "run", **options)
+    oodometer.evaluate("fake", root, tmp_path / "padded", **options)
+    first = one.read_bytes()
+    one.write_bytes(other.read_bytes())
+    other.write_bytes(first)
+    with pytest.raises(StoreError, match="with other images"):
+        oodometer.evaluate("fake", root, tmp_path / "padded", **options)
+
+
+def test_a_torch_model_is_continued(photographs, tmp_path):
+    """Its normalization goes through JSON and back."""
+    import torch
+
+    root = photographs(6)
+    torch.manual_seed(0)
+    network = torch.nn.Sequential(torch.nn.Conv2d(3, 1000, 64), torch.nn.Flatten())
+    options = FAST | {"corruptions": "contrast", "batch_size": 2}
+    whole = oodometer.evaluate(network, root, **options)
+    oodometer.evaluate(network, root, tmp_path / "run", **options)
+    max((tmp_path / "run" / "predictions" / "imagenet-c").glob("*.parquet")).unlink()
+    resumed = oodometer.evaluate(network, root, tmp_path / "run", **options)
+    assert _equal(whole, resumed)
+    with torch.no_grad():
+        network[0].bias += 1e-3
+    with pytest.raises(StoreError, match=r"model\.fingerprint"):
+        oodometer.evaluate(network, root, tmp_path / "run", **options)
+
+
+def test_a_folder_with_something_else_is_not_taken(photographs, tmp_path):
+    root, out = photographs(2), tmp_path / "mine"
+    out.mkdir()
+    oodometer.evaluate("fake", root, out, corruptions="fog", **FAST)  # an empty one is
+    (out / "manifest.json").unlink()
+    with pytest.raises(StoreError, match="is not empty and holds no run"):
+        oodometer.evaluate("fake", root, out, corruptions="fog", seed=1, **FAST)
+
+
+def test_a_run_does_not_lie_within_its_data(photographs):
+    root = photographs(2)
+    before = sorted(root.rglob("*"))
+    for out in (root, root / "run", root / "n01440764" / "run"):
+        with pytest.raises(ArgumentError, match="within the data"):
+            oodometer.evaluate("fake", root, out, **FAST)
+    assert sorted(root.rglob("*")) == before
+
+
+@pytest.mark.parametrize(("batch", "corruptions"), [(1, "fog"), (16, "fog"), (1, ())])
+def test_images_of_different_sizes_are_refused_for_any_batch(photographs, textured, batch, corruptions):
+    import PIL.Image
+
+    root = photographs(4)
+    PIL.Image.fromarray(textured(50, 72)).save(root / "n01440764" / "large.png")
+    with pytest.raises(DatasetError, match=r"72x72|64x64"):
+        oodometer.evaluate("fake", root, corruptions=corruptions, batch_size=batch, **FAST)
+
+
+def test_pictures_too_small_to_corrupt_are_named(photographs):
+    with pytest.raises(DatasetError, match=r"\.png is 8x8 pixels, and corruptions need 16"):
+        oodometer.evaluate("fake", photographs(2, side=8), **FAST)
+
+
+def test_a_narrow_strip_is_skipped_and_not_blown_up(photographs):
+    import PIL.Image
+
+    root = photographs(3)
+    PIL.Image.new("RGB", (1, 60_000)).save(root / "n01440764" / "strip.png")
+    run = oodometer.evaluate("fake", root, corruptions="contrast", progress=False)
+    assert [s.image for s in run.skipped] == ["n01440764/strip.png"]
+
+
+def test_a_fault_of_the_disk_leaves_no_image_out(photographs, tmp_path):
+    """The folder goes away in the middle and comes back: nothing may count as unreadable for ever."""
+    root, out = photographs(8), tmp_path / "run"
+    fake, calls = oodometer.FakeModel(), []
+
+    def logits(images):
+        calls.append(1)
+        if len(calls) == 3 and root.exists():
+            root.rename(tmp_path / "gone")
+        return fake.predict(images)
+
+    options = FAST | {"corruptions": "contrast", "batch_size": 2}
+    with pytest.raises(DatasetError, match="Cannot read the file"):
+        oodometer.evaluate(Probe(logits, fake.name), root, out, **options)
+    (tmp_path / "gone").rename(root)
+    run = oodometer.evaluate("fake", root, out, **options)
+    assert run.skipped == ()
+    assert _equal(run, oodometer.evaluate("fake", root, **options))
+
+
+def test_the_baseline_of_a_run_can_be_changed(photographs, tmp_path):
+    root, own = photographs(2), tmp_path / "b.json"
+    own.write_text(json.dumps({"name": "ours", "errors": dict.fromkeys(IMAGENET_C, 0.5)}))
+    oodometer.evaluate("fake", root, tmp_path / "run", **FAST)
+    run = oodometer.evaluate("fake", root, tmp_path / "run", baseline=own, **FAST)
+    assert "ours" in str(run.table())
+    assert run.mce().value == pytest.approx(oodometer.metrics.mce(run.errors, own))
+    assert "ours" in str(oodometer.evaluate("fake", root, tmp_path / "run", **FAST).table())
+    assert run.summary(baseline="none").corruptions.mce is None
+
+
+def test_a_baseline_without_all_fifteen_gives_no_mce_and_no_crash(photographs, tmp_path):
+    own = tmp_path / "b.json"
+    own.write_text(json.dumps({"name": "ours", "errors": {"fog": 0.5, "contrast": 0.4}}))
+    run = oodometer.evaluate("fake", photographs(2), baseline=own, **FAST)
+    assert run.summary().corruptions.mce is None
+    assert {row.name for row in run.summary().corruptions.rows if row.ce} == {"fog", "contrast"}
+
+
+def test_indices_can_be_those_of_imagenet(ten_classes, tmp_path):
+    """Then the published baseline fits; else they are classes of one's own."""
+    root, labels = ten_classes
+    run = oodometer.evaluate("fake", root, labels=labels, label_space="imagenet-1k", **FAST)
+    assert run.mce("alexnet").value > 1
+    with pytest.raises(ArgumentError, match="imagenet-1k"):
+        oodometer.evaluate("fake", root, labels=labels, label_space="imagenet", **FAST)
+
+
+def test_own_classes_are_called_like_their_folders(ten_classes):
+    root, labels = ten_classes
+    run = oodometer.evaluate(oodometer.FakeModel(10), root, labels=labels, corruptions=(), **FAST)
+    assert run.manifest.benchmarks[0].class_names == tuple(f"class{i}" for i in range(10))
+
+
+@pytest.mark.parametrize("method", ["fast", "reference"])
+def test_the_model_sees_what_the_protocol_says(photographs, method):
+    """Pixel by pixel what ``corrupt`` gives for the same seed, image, method and edition."""
+    root = photographs(3)
+    probe = Probe(lambda images: np.zeros((len(images), 1000)))
+    run = oodometer.evaluate(probe, root, corruptions="noise,glass_blur", method=method, seed=5, **FAST)
+    paths = sorted(root.rglob("*.png"))
+    names = {i.tobytes(): p.relative_to(root).as_posix() for i, p in zip(_pictures(root), paths, strict=True)}
+    ids = [names[image.tobytes()] for image in probe.seen[0]]
+    conditions = run.store.table("imagenet-c", "imagenet-1k").conditions
+    for condition, batch in zip(conditions[1:], probe.seen[1:], strict=True):
+        for id_, clean, image in zip(ids, probe.seen[0], batch, strict=True):
+            expected = oodometer.corrupt(
+                clean, condition.corruption, condition.severity, seed=5, method=method, edition="tiny64", image_id=id_
+            )
+            np.testing.assert_array_equal(image, expected)
+
+
+def test_renditions_are_not_corrupted_and_the_gap_is_over_their_classes(photographs, tmp_path):
+    """Clean images of other classes than the 200 take no part in it."""
+    import shutil
+
+    root = photographs(8)
+    shutil.copytree(root / "n01440764", tmp_path / "r" / "n01443537")  # goldfish is among the 200, tench is not
+    shutil.copytree(root / "n01440764", root / "n01443537")
+    probe = Probe(lambda images: np.zeros((len(images), 1000)))
+    run = oodometer.evaluate(probe, root, imagenet_r=tmp_path / "r", corruptions="contrast", **FAST)
+    assert [str(c) for c in run.store.table("imagenet-r", "imagenet-r").conditions] == ["clean"]
+    clean = run.store.table("imagenet-c", "imagenet-r")
+    inside = {imagenet1k().classes[c] for c in imagenet_r().columns}
+    expected = sorted(p.relative_to(root).as_posix() for p in root.rglob("*.png") if p.parent.name in inside)
+    assert list(clean.images) == expected
+    assert 0 < len(expected) < 10
+    renditions = run.summary().renditions
+    assert renditions.clean_accuracy.n == len(expected)
+
+
+BAD_ARGUMENTS = [
+    {"seed": True},
+    {"seed": 1.5},
+    {"seed": None},
+    {"limit": 2.5},
+    {"limit": True},
+    {"batch_size": "2"},
+    {"batch_size": 10**25},
+    {"workers": 1.5},
+    {"corruptions": None},
+    {"corruptions": [1]},
+    {"preprocess": ["none"]},
+    {"normalization": 0.5},
+    {"classes": 2},
+    {"labels": [1]},
+    {"out": 5},
+    {"out": ""},
+    {"out": "a\0b"},
+    {"data": 5},
+    {"data": ""},
+    {"imagenet_r": 5},
+    {"baseline": 5},
+]
+
+
+@pytest.mark.parametrize("options", BAD_ARGUMENTS, ids=str)
+def test_an_argument_of_a_wrong_kind_is_an_argument_error(photographs, tmp_path, monkeypatch, options):
+    data = photographs(2)
+    monkeypatch.chdir(tmp_path)
+    arguments = {"data": data, "out": tmp_path / "run"} | FAST | options
+    with pytest.raises(oodometer.OodometerError):
+        oodometer.evaluate("fake", **arguments)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["val"]
+
+
+def test_whole_numbers_of_numpy_are_whole_numbers(photographs):
+    run = oodometer.evaluate(
+        "fake", photographs(4), corruptions="fog", seed=np.int64(1), limit=np.int32(2), batch_size=np.uint8(2), **FAST
+    )
+    assert (run.manifest.benchmarks[0].protocol.seed, run.manifest.benchmarks[0].images) == (1, 2)
+
+
+class Given:
+    """A data set of the user's own making."""
+
+    name = "given"
+    label_space = imagenet1k()
+
+    def __init__(self, samples):
+        self.samples = samples
+
+    def read(self, sample):
+        import PIL.Image
+
+        return PIL.Image.new("RGB", (64, 64))
+
+
+@pytest.mark.parametrize(
+    ("samples", "message"),
+    [
+        ([], "no images"),
+        ([("a", 0), ("a", 1)], "'a' more than once"),
+        ([("a", 1000)], "label of 'a' is 1000"),
+        ([("a", -1)], "label of 'a' is -1"),
+    ],
+)
+def test_a_data_set_of_the_users_own_is_checked(samples, message):
+    from oodometer.types import Sample
+
+    dataset = Given([Sample(id_, label, 1) for id_, label in samples])
+    with pytest.raises(DatasetError, match=message):
+        oodometer.evaluate("fake", dataset, **FAST)
+    fine = Given([Sample("a", 0, 1)])
+    assert oodometer.evaluate("fake", fine, corruptions=(), **FAST).clean_error.n == 1
+    with pytest.raises(ArgumentError, match="belong to a folder"):
+        oodometer.evaluate("fake", fine, labels={"a": 0}, **FAST)
+
+
+def test_a_run_is_not_continued_with_other_versions(photographs, tmp_path, monkeypatch):
+    """Pixels may differ between releases of Pillow, say; a finished run does not mind."""
+    import importlib.metadata
+
+    root, out = photographs(4), tmp_path / "run"
+    options = FAST | {"corruptions": "fog", "batch_size": 2}
+    oodometer.evaluate("fake", root, out, **options)
+    version = importlib.metadata.version
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: "0.0" if name == "pillow" else version(name))
+    oodometer.evaluate("fake", root, out, **options)
+    next((out / "predictions" / "imagenet-c").glob("*.parquet")).unlink()
+    with pytest.raises(StoreError, match=r'other versions.*pillow: there ".*", now "0\.0"'):
+        oodometer.evaluate("fake", root, out, **options)
+
+
+def test_imagenet_r_is_for_the_thousand_classes(ten_classes, photographs):
+    root, labels = ten_classes
+    with pytest.raises(ArgumentError, match="custom-10"):
+        oodometer.evaluate(oodometer.FakeModel(10), root, labels=labels, imagenet_r=photographs(2), **FAST)
 
 
 def test_two_processes_do_not_share_a_folder(photographs, tmp_path):
@@ -332,15 +631,6 @@ def test_a_moved_data_set_is_the_same_data_set(photographs, tmp_path):
     one = oodometer.evaluate("fake", root, corruptions="fog", **FAST)
     root.rename(tmp_path / "elsewhere")
     assert _equal(one, oodometer.evaluate("fake", tmp_path / "elsewhere", corruptions="fog", **FAST))
-
-
-def test_images_of_different_sizes_are_refused_without_a_crop(photographs, textured):
-    import PIL.Image
-
-    root = photographs(4)
-    PIL.Image.fromarray(textured(50, 72)).save(root / "n01440764" / "large.png")
-    with pytest.raises(DatasetError, match=r"72x72|64x64"):
-        oodometer.evaluate("fake", root, **FAST)
 
 
 def test_an_object_without_predict_is_no_model(photographs):

@@ -8,16 +8,17 @@ import time
 
 import numpy as np
 import pytest
+from probes import FAST
 
 import oodometer
-from conftest import FAST
 from oodometer.store import RunStore
 
 OPTIONS = FAST | {"corruptions": "noise,fog,glass_blur", "batch_size": 2}
 
 SCRIPT = """
-import sys, time
+import signal, sys, time
 import oodometer
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have had it ignored
 fake = oodometer.FakeModel()
 predict = fake.predict
 def slow(images):

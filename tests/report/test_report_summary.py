@@ -7,6 +7,8 @@ from oodometer import metrics
 from oodometer.errors import MetricError, StoreError
 from oodometer.families import EXTRA, IMAGENET_C, SEVERITIES
 from oodometer.report import summarize
+from oodometer.report.headlines import headlines
+from oodometer.report.heat import step
 from oodometer.store import Skipped
 from oodometer.types import CLEAN, Condition
 
@@ -219,3 +221,34 @@ def test_pictures_are_in_the_published_order_with_their_verdicts(make_run):
     assert [p.right for p in strip.pictures] == [True, False, False, True]
     assert [p.prediction for p in strip.pictures] == ["class 0", "class 1", "class 1", "class 0"]
     assert [name for name, _ in strip.corrupted] == ["shot_noise", "fog"]
+
+
+def test_the_words_on_an_mce_follow_its_interval(make_run):
+    """From clearly better to clearly worse than AlexNet, with runs between that cannot tell."""
+    seen = set()
+    for error in (0.5, 0.75, 0.76, 0.77, 0.78, 0.9):
+        (line,) = [
+            line for line in headlines(summarize(make_run(images=40, error=error))) if line.title.startswith("mCE")
+        ]
+        low, high = line.estimate.low, line.estimate.high
+        words = "Fewer" if high < 1 else "More" if low > 1 else "Not to be told apart from"
+        assert line.words.startswith(words)
+        seen.add(words)
+    assert len(seen) == 3
+
+
+def test_a_gap_between_unlike_classes_is_said(make_run):
+    """The renditions of a synthetic run have the classes 0 to 49."""
+    like = " ".join(summarize(make_run(images=50, masked=50, renditions=100)).notes)
+    assert "not all the same" not in like
+    unlike = " ".join(summarize(make_run(images=50, masked=20, renditions=100)).notes)
+    assert "not all the same" in unlike
+
+
+def test_corruptions_that_were_not_asked_for_are_counted_and_not_listed(make_run):
+    part = summarize(make_run(conditions=cells("fog"))).corruptions
+    assert part.mce_unavailable == "It is a mean over 15 corruptions, and 1 was measured (14 were not asked for)."
+
+
+def test_the_steps_of_the_heat_are_the_nearest_tenths():
+    assert [step(e) for e in (0, 0.04, 0.06, 0.49, 0.51, 0.94, 0.96, 1)] == [0, 0, 1, 5, 5, 9, 10, 10]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from oodometer.corruptions.apply import METHODS, corrupt
+from oodometer.corruptions.images import SMALLEST_SIDE
 from oodometer.corruptions.own import corruption
 from oodometer.corruptions.registry import list_corruptions
 from oodometer.corruptions.severity import EDITIONS
 from oodometer.corruptions.strength import Strength, strength
 
-__all__ = ["EDITIONS", "METHODS", "Strength", "corrupt", "corruption", "list_corruptions", "strength"]
+__all__ = ["EDITIONS", "METHODS", "SMALLEST_SIDE", "Strength", "corrupt", "corruption", "list_corruptions", "strength"]

@@ -3,9 +3,10 @@
 from oodometer.datasets.demo import demo_photographs, demo_renditions
 from oodometer.datasets.fingerprint import digest
 from oodometer.datasets.folder import ImageFolder, open_folder
-from oodometer.datasets.label_spaces import custom, imagenet1k, imagenet_r
+from oodometer.datasets.label_spaces import LABEL_SPACES, custom, imagenet1k, imagenet_r
 
 __all__ = [
+    "LABEL_SPACES",
     "ImageFolder",
     "custom",
     "demo_photographs",

@@ -12,6 +12,7 @@ The rules of conversion, the same for every copy of an image:
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,10 @@ EXTENSIONS = frozenset({".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif"
 
 # Named, because Pillow would also hand a file to formats that run other programs (EPS starts Ghostscript).
 _FORMATS = ("JPEG", "PNG", "BMP", "GIF", "WEBP", "TIFF", "PPM")
+
+# Other numbers are the system's: no such file, no permission, a fault of the disk. They may pass, and say nothing about
+# the image, so that it must not be left out. Pillow's own errors have none, and damaged offsets make invalid seeks.
+_OF_THE_IMAGE = (None, errno.EINVAL)
 
 
 def decode(path: Path, name: str | None = None) -> PIL.Image.Image:
@@ -47,11 +52,12 @@ def decode(path: Path, name: str | None = None) -> PIL.Image.Image:
     Raises
     ------
     ImageError
-        If the file is missing, unreadable, empty, truncated, too large for Pillow's guard against decompression bombs,
-        or not an image; the message names it.
+        If the file is empty, truncated, too large for Pillow's guard against decompression bombs, or not an image; the
+        message names it. JPEG has no checksums: damage within one that leaves its end intact goes unseen.
     DatasetError
-        If ``PIL.ImageFile.LOAD_TRUNCATED_IMAGES`` is on: Pillow would then fill missing halves with gray and not say
-        so, and the switch cannot be overruled for one file without changing it for all threads.
+        If the system cannot give the file: missing, no permission, a fault of the disk. Or if
+        ``PIL.ImageFile.LOAD_TRUNCATED_IMAGES`` is on: Pillow would then fill missing halves with gray and not say so,
+        and the switch cannot be overruled for one file without changing it for all threads.
     """
     if PIL.ImageFile.LOAD_TRUNCATED_IMAGES:
         raise DatasetError(
@@ -60,12 +66,22 @@ def decode(path: Path, name: str | None = None) -> PIL.Image.Image:
         )
     try:
         with PIL.Image.open(path, formats=_FORMATS) as image:
+            if image.format == "PNG":
+                _verify(path)
             image.load()
             return _rgb(image)
     except MemoryError:
         raise  # says nothing about the file: the image must not be left out
     except Exception as error:  # on damaged files Pillow's readers raise nearly any type, undocumented
+        if isinstance(error, OSError) and error.errno not in _OF_THE_IMAGE:
+            raise DatasetError(f"Cannot read the file {path}: {error.strerror}.") from error
         raise ImageError(f"Cannot read the image {name or path}: {_reason(path, error)}.") from error
+
+
+def _verify(path: Path) -> None:
+    """Check the checksums of a PNG file, which Pillow passes over when it decodes."""
+    with PIL.Image.open(path, formats=("PNG",)) as image:
+        image.verify()
 
 
 def _rgb(image: PIL.Image.Image) -> PIL.Image.Image:
@@ -83,6 +99,4 @@ def _reason(path: Path, error: Exception) -> str:
     if isinstance(error, PIL.UnidentifiedImageError):
         empty = path.stat().st_size == 0
         return "the file is empty" if empty else "the content is not an image of a known format"
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
     return str(error).rstrip(".") or type(error).__name__

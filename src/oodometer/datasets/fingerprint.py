@@ -26,5 +26,5 @@ def digest(dataset: Dataset) -> str:
     total = hashlib.sha256()
     for sample in sorted(dataset.samples, key=lambda sample: sample.id):
         # The id comes last, so that no id can imitate the numbers of another sample.
-        total.update(f"{sample.label} {sample.size} {sample.id}\0".encode("utf-8", "surrogateescape"))
+        total.update(f"{sample.label} {sample.size} {sample.id}\0".encode("utf-8", "surrogatepass"))
     return total.hexdigest()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,11 +11,12 @@ from pathlib import Path
 
 import PIL.Image
 
+from oodometer import arguments
 from oodometer.datasets import layout
 from oodometer.datasets.decode import EXTENSIONS, decode
 from oodometer.datasets.label_spaces import imagenet1k
 from oodometer.datasets.labels_file import described, read_labels, resolve
-from oodometer.errors import ArgumentError, DatasetError
+from oodometer.errors import ArgumentError, DatasetError, ImageError
 from oodometer.types import LabelSpace, Sample
 
 __all__ = ["ImageFolder", "open_folder"]
@@ -41,8 +43,10 @@ class ImageFolder:
         ImageError
             If the file cannot be read whole; the message names it.
         DatasetError
-            If Pillow is set to accept truncated images, which would go unseen.
+            If Pillow is set to accept truncated images, which would go unseen, or if the system cannot give the file.
         """
+        if sample.size == 0:
+            raise ImageError(f"Cannot read the image {sample.id}: the file is empty, or a link to nowhere.")
         return decode(self.root / sample.id, name=sample.id)
 
 
@@ -85,11 +89,11 @@ def open_folder(
     ArgumentError
         If ``classes`` is not a positive number, or is given without a use for it.
     """
-    folder = Path(root)
-    if classes is not None and (labels is None or label_space is not None or classes < 1):
-        raise ArgumentError(
-            f"classes={classes} must be at least 1, and goes only with indices in `labels`, without a `label_space`."
-        )
+    folder = arguments.path("The data", root)
+    if classes is not None:
+        classes = arguments.whole("classes", classes, lowest=1, highest=1_000_000)
+        if labels is None or label_space is not None:
+            raise ArgumentError("classes goes only with class indices in labels: it says how many the model has.")
     found = sorted(_images(folder))
     if not found:
         raise DatasetError(f"There are no images in {folder}. Extensions that count: {', '.join(sorted(EXTENSIONS))}.")
@@ -103,7 +107,7 @@ def open_folder(
         space, known = resolve(read_labels(labels), where, label_space, classes)
         indices = layout.by_labels(folder, ids, where, known)
     samples = tuple(Sample(id_, label, size) for (id_, size), label in zip(found, indices, strict=True))
-    title = name or folder.resolve().name
+    title = name or folder.resolve().name.encode("utf-8", "backslashreplace").decode()
     return ImageFolder(folder, title, space, samples, _notes(folders, ids))
 
 
@@ -117,7 +121,10 @@ def _images(root: Path, prefix: str = "", above: frozenset[str] = frozenset()) -
         if entry.is_dir():
             yield from _images(root / entry.name, id_ + "/", above | {place})
         elif Path(entry.name).suffix.lower() in EXTENSIONS:
-            yield id_, _size(entry)
+            if not id_.isascii() and id_.encode("utf-8", "replace").decode() != id_:
+                raise DatasetError(f"The file {id_!r} in {root} has a name that is not UTF-8. Rename it.")
+            if (size := _size(entry)) is not None:
+                yield id_, size
 
 
 def _visible(root: Path) -> list[os.DirEntry[str]]:
@@ -128,11 +135,13 @@ def _visible(root: Path) -> list[os.DirEntry[str]]:
         raise DatasetError(f"Cannot read the folder {root}: {error.strerror or error}.") from error
 
 
-def _size(entry: os.DirEntry[str]) -> int:
+def _size(entry: os.DirEntry[str]) -> int | None:
+    """Return the bytes of a file, or ``None`` for what is no file: to open a pipe, say, would wait for ever."""
     try:
-        return entry.stat().st_size
+        status = entry.stat()
     except OSError:  # a link to nowhere still stands for an image: reading it will name it, instead of losing it here
         return 0
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
 def _notes(folders: list[str], ids: list[str]) -> tuple[str, ...]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import functools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import resources
 
 from oodometer.errors import ArgumentError
 from oodometer.types import LabelSpace
 
-__all__ = ["custom", "imagenet1k", "imagenet_r"]
+__all__ = ["LABEL_SPACES", "custom", "imagenet1k", "imagenet_r"]
 
 
 @functools.cache
@@ -74,6 +74,10 @@ def custom(names: Sequence[str]) -> LabelSpace:
         found = f"{twice[0]!r} occurs more than once" if twice else "none was given"
         raise ArgumentError(f"A label space needs distinct class names: {found}.")
     return LabelSpace(f"custom-{len(names)}", tuple(names), tuple(names))
+
+
+LABEL_SPACES: dict[str, Callable[[], LabelSpace]] = {"imagenet-1k": imagenet1k}
+"""The label spaces that class indices of a labels file can be of, by name."""
 
 
 def _told_apart(lemmas: list[str], wnid: str) -> str:

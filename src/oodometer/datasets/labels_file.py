@@ -7,8 +7,10 @@ import io
 import json
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
+from oodometer import arguments
 from oodometer.datasets.label_spaces import custom, imagenet1k
 from oodometer.datasets.layout import near, positions, some
 from oodometer.errors import ArgumentError, DatasetError
@@ -37,7 +39,10 @@ def read_labels(source: str | Path | Mapping[str, int | str]) -> dict[str, int |
     """
     where = described(source)
     table: dict[str, int | str] = {}
-    for name, label in source.items() if isinstance(source, Mapping) else _entries(Path(source), where):
+    entries = source.items() if isinstance(source, Mapping) else _entries(arguments.path("labels", source), where)
+    for name, label in entries:
+        if not isinstance(name, str):
+            raise ArgumentError(f"{where}: a name is text, not {name!r}.")
         key = "/".join(part for part in name.replace("\\", "/").split("/") if part not in {"", "."})
         if key in table:
             raise DatasetError(f"{where} has the name {name!r} more than once.")
@@ -85,7 +90,7 @@ def resolve(
             f"classes={classes} goes with class indices, but {where[0].lower()}{where[1:]} names classes."
         )
     if space is None:
-        space = _space_of(indices, where, classes) if indices else imagenet1k()
+        space = _space_of(table, indices, where, classes) if indices else imagenet1k()
     known = positions(space)
     meaning = dict[int | str, int](zip(known.values() if indices else known, known.values(), strict=True))
     wrong = sorted(str(label) for label in labels if label not in meaning)
@@ -96,13 +101,22 @@ def resolve(
     return space, {name: meaning[label] for name, label in table.items()}
 
 
-def _space_of(indices: set[int], where: str, classes: int | None) -> LabelSpace:
+def _space_of(table: Mapping[str, int | str], indices: set[int], where: str, classes: int | None) -> LabelSpace:
     if classes is None and indices != set(range(len(indices))):
         raise DatasetError(
             f"{where} has {len(indices)} different class indices from {min(indices)} to {max(indices)}; they must run "
-            "from 0 up without a gap. If the model has more classes than occur here, say how many: classes=K."
+            "from 0 up without a gap. If the model has more classes than occur here, say how many (--classes K, "
+            "classes=K); if the indices are those of ImageNet, say so (--label-space imagenet-1k)."
         )
-    return custom([str(index) for index in range(classes or len(indices))])
+    space = custom([str(index) for index in range(classes or len(indices))])
+    # A class that one folder stands for is called like it.
+    called: dict[int | str, list[str]] = {}
+    for name, index in table.items():
+        called.setdefault(index, []).append(name)
+    found = [called.get(index, []) for index in range(space.width)]
+    return replace(
+        space, names=tuple(f[0] if len(f) == 1 else id_ for id_, f in zip(space.classes, found, strict=True))
+    )
 
 
 def _entries(path: Path, where: str) -> Iterable[tuple[str, object]]:
@@ -118,7 +132,7 @@ def _entries(path: Path, where: str) -> Iterable[tuple[str, object]]:
 def _json_entries(text: str, where: str) -> Iterable[tuple[str, object]]:
     try:
         pairs = json.loads(text, object_pairs_hook=tuple)  # a dict would lose a name that occurs twice
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:  # also for numbers of more digits than Python reads
         raise DatasetError(f"{where} is not JSON: {error}.") from error
     if not isinstance(pairs, tuple):
         raise DatasetError(f"{where} must hold one JSON object of names and labels, not a {type(pairs).__name__}.")
@@ -140,7 +154,8 @@ def _csv_entries(text: str, where: str) -> Iterable[tuple[str, object]]:
 
 def _label(label: object, where: str) -> int | str:
     if isinstance(label, str):
-        return int(label) if re.fullmatch(r"\s*[+-]?\d+\s*", label) else label.strip()
-    if isinstance(label, int) and not isinstance(label, bool):
-        return label
-    raise DatasetError(f"{where}: a label is a class index or the name of a class, not {label!r}.")
+        return int(label) if re.fullmatch(r"\s*[+-]?\d{1,9}\s*", label) else label.strip()
+    try:
+        return arguments.whole("a label", label)
+    except ArgumentError:
+        raise DatasetError(f"{where}: a label is a class index or the name of a class, not {label!r}.") from None

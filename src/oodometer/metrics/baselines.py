@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -155,8 +156,9 @@ def load_baseline(spec: BaselineSpec, label_space: str | None = None) -> Baselin
     ----------
     spec
         A name in ``BASELINES``; a JSON file ``{"name": ..., "clean_error": ..., "errors": {corruption: [e1, ... e5]}}``
-        or such a mapping; a ``Baseline``; or ``None`` for no baseline. ``clean_error``, ``source`` and ``label_space``
-        may be missing, and a corruption may have its mean error (a number) instead of the list. Errors are in [0, 1].
+        or such a mapping; a ``Baseline``; or ``None`` or ``"none"`` for no baseline. ``clean_error``, ``source`` and
+        ``label_space`` may be missing, and a corruption may have its mean error (a number) instead of the list.
+        Errors are in [0, 1].
     label_space
         The label space of the results to be measured. A baseline that is known to come from another one is refused.
 
@@ -167,7 +169,7 @@ def load_baseline(spec: BaselineSpec, label_space: str | None = None) -> Baselin
     MetricError
         If a number in it is not an error, or the baseline comes from another label space.
     """
-    if spec is None:
+    if spec is None or spec == "none":
         return None
     baseline = _find(spec)
     if None not in (label_space, baseline.label_space) and label_space != baseline.label_space:
@@ -188,19 +190,27 @@ def _find(spec: object) -> Baseline:
         raise ArgumentError(f"Expected a baseline as a name, a file or a mapping, found {type(spec).__name__}.")
     if isinstance(spec, str) and spec in BASELINES:
         return BASELINES[spec]
-    if isinstance(spec, Path) or Path(spec).suffix == ".json" or Path(spec).is_file():
+    if isinstance(spec, Path) or Path(spec).suffix == ".json" or os.path.isfile(spec):  # noqa: PTH113 - never raises
         return _from_mapping(_read(Path(spec)), str(spec))
-    raise unknown_name("baseline", spec, BASELINES)
+    raise unknown_name("baseline", spec, (*BASELINES, "none"))
 
 
 def _read(path: Path) -> object:
     """Parse a JSON file, with errors that name it."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=_without_repetition)
     except OSError as error:
         raise ArgumentError(f"Cannot read the baseline file {path}: {error.strerror}.") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ArgumentError(f"The baseline file {path} is not JSON: {error}.") from error
+
+
+def _without_repetition(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Build a JSON object, which must not have a key twice: the first value would be lost without a word."""
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        raise ValueError(f"a key occurs twice among {[key for key, _ in pairs]}")
+    return content
 
 
 def _from_mapping(content: object, origin: str) -> Baseline:
@@ -215,5 +225,7 @@ def _from_mapping(content: object, origin: str) -> Baseline:
     unknown = content.keys() - {"name", "source", "errors", "clean_error", "label_space"}
     if unknown:
         raise ArgumentError(f"Baseline {origin}: does not know the keys {sorted(map(str, unknown))}; expected {form}.")
+    if content["name"] in BASELINES and BASELINES[content["name"]].errors != content["errors"]:
+        raise ArgumentError(f"Baseline {origin}: {content['name']!r} is the published one; give yours another name.")
     errors = {key: tuple(value) if isinstance(value, list) else value for key, value in content["errors"].items()}
     return Baseline(**{"source": origin} | dict(content) | {"errors": errors})

@@ -104,6 +104,8 @@ def relative_corruption_error_estimates(
         As for ``corruption_error_estimates``, or if ``clean_misses`` is not bool of shape (N,) for the same N, or the
         baseline has no clean error below its error under the corruption.
     """
+    if clean_misses is None:
+        raise MetricError("A relative CE needs the misses on the clean images.")
     reference = required_baseline(baseline)
     return {
         name: _mean_over_corruptions({name: array}, {name: reference.mean_rise(name)}, clean_misses)
@@ -115,6 +117,8 @@ def relative_mce_estimate(
     misses: Misses, clean_misses: NDArray[np.bool_], baseline: BaselineSpec = "alexnet"
 ) -> Estimate:
     """Relative mCE over exactly the 15 corruptions, the baseline taken as exact; see ``relative_mce``."""
+    if clean_misses is None:
+        raise MetricError("A relative mCE needs the misses on the clean images.")
     reference = required_baseline(baseline)
     counted = only_imagenet_c(misses)
     return _mean_over_corruptions(counted, {name: reference.mean_rise(name) for name in counted}, clean_misses)

@@ -52,7 +52,7 @@ def load_model(model: object, normalization: Normalization | None = None) -> Mod
     ArgumentError
         If the name is unknown (near names are listed), or a normalization is given for a model that has its own.
     """
-    if isinstance(model, (str, Path)):
+    if isinstance(model, str | Path):
         loaded = _from_text(str(model), normalization)
     elif "torch" in sys.modules and isinstance(model, sys.modules["torch"].nn.Module):
         from oodometer.models import torch as torch_models
@@ -65,6 +65,8 @@ def load_model(model: object, normalization: Normalization | None = None) -> Mod
             f"{type(loaded).__name__} is no model: it has no method predict(images) that maps uint8 images, "
             "N x height x width x 3, to logits, N x classes."
         )
+    if normalization is not None and not isinstance(normalization, Normalization):
+        raise ArgumentError(f"A normalization is a name, MEAN/STD or a Normalization, not {normalization!r}.")
     if normalization is not None and getattr(loaded, "normalization", None) != normalization:
         raise ArgumentError(f"{model} carries its own normalization; leave the option out.")
     return loaded  # type: ignore[return-value]  # checked: it has predict

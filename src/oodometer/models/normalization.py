@@ -18,6 +18,9 @@ class Normalization:
     std: tuple[float, float, float]
 
     def __post_init__(self) -> None:
+        # Plain floats whatever came in, since a run records them.
+        for name in ("mean", "std"):
+            object.__setattr__(self, name, tuple(float(value) for value in getattr(self, name)))
         values = (*self.mean, *self.std)
         if len(self.mean) != 3 or len(self.std) != 3 or not all(map(math.isfinite, values)) or min(self.std) <= 0:
             raise ArgumentError(

@@ -36,15 +36,22 @@ class TorchModel:
         Mean and std of its inputs; the usual ImageNet values unless given.
     name
         What to call it in reports; the name of its class unless given.
+    batch
+        The only number of images that the network takes at once, if there is such a number.
     """
 
     def __init__(
-        self, module: torch.nn.Module, normalization: Normalization = IMAGENET, name: str | None = None
+        self,
+        module: torch.nn.Module,
+        normalization: Normalization = IMAGENET,
+        name: str | None = None,
+        batch: int | None = None,
     ) -> None:
         # Exported programs refuse eval(): they were frozen in the mode in which they were exported.
         with contextlib.suppress(NotImplementedError):
             module.eval()
         self.module = module
+        self._batch = batch
         self.normalization = normalization
         self.name = name or type(module).__name__
         self.fingerprint = _fingerprint(module)
@@ -65,7 +72,14 @@ class TorchModel:
         """
         with torch.inference_mode():
             pixels = torch.from_numpy(np.ascontiguousarray(images)).to(self._device).permute(0, 3, 1, 2)
-            outputs = self.module((pixels.to(torch.float32) / 255 - self._mean) / self._std)
+            inputs = (pixels.to(torch.float32) / 255 - self._mean) / self._std
+            if self._batch is None:
+                return self._logits(inputs)
+            filled = torch.nn.functional.pad(inputs, (0, 0, 0, 0, 0, 0, 0, -len(inputs) % self._batch))
+            return np.concatenate([self._logits(part) for part in torch.split(filled, self._batch)])[: len(inputs)]
+
+    def _logits(self, inputs: torch.Tensor) -> Logits:
+        outputs = self.module(inputs)
         if not isinstance(outputs, torch.Tensor):
             raise ModelError(
                 f"{self.name} gives {type(outputs).__name__} where one tensor of logits is expected. Wrap it in a "
@@ -88,11 +102,11 @@ def from_factory(path: str, normalization: Normalization | None) -> TorchModel:
     try:
         factory = getattr(importlib.import_module(module_name), attribute)
         made = factory()
-    except ModuleNotFoundError as error:
-        raise ModelError(
-            f"torch:{path}: {error}. The module must be importable: installed, or in a folder on PYTHONPATH."
-        ) from error
-    except Exception as error:  # the factory is the user's code and may raise anything
+    except (Exception, SystemExit) as error:  # the factory is the user's code and may raise anything
+        if isinstance(error, ModuleNotFoundError) and f"{module_name}.".startswith(f"{error.name}."):
+            raise ModelError(
+                f"torch:{path}: {error}. The module must be importable: installed, or in a folder on PYTHONPATH."
+            ) from error
         raise ModelError(f"torch:{path} failed: {type(error).__name__}: {error}.") from error
     if isinstance(made, TorchModel):
         return made
@@ -109,29 +123,43 @@ def from_file(path: Path, normalization: Normalization | None) -> TorchModel:
     ModelError
         If the file is neither; a pickled module or a state dict is refused, since unpickling can run any code.
     """
+    batch = None
     try:
         if path.suffix == ".pt2":
             with _no_arbitrary_pickle(), _quiet():
-                module = torch.export.load(path).module()
+                program = torch.export.load(path)
+                module, batch = program.module(), _fixed_batch(program)
         else:
             with _quiet():
                 module = torch.jit.load(path, map_location="cpu")  # type: ignore[no-untyped-call]
     except Exception as error:  # torch raises RuntimeError, UnpicklingError, zipfile's and more
         raise ModelError(
-            f"{path} is neither a TorchScript file nor a torch.export file (.pt2) that loads without unpickling "
+            f"{path} is neither a TorchScript file (.pt) nor a torch.export file (.pt2) that loads without unpickling "
             f"objects ({_first_line(error)}). A pickle or a state dict is not loaded, since that can run any "
             "code: write a function that builds the model and loads its weights, and give torch:module:factory."
         ) from error
-    return TorchModel(module, normalization or IMAGENET, name=path.name)
+    return TorchModel(module, normalization or IMAGENET, name=path.name, batch=batch)
+
+
+def _fixed_batch(program: torch.export.ExportedProgram) -> int | None:
+    """Return the batch size to which an exported program is bound; exports are, unless told otherwise."""
+    first = program.graph_signature.user_inputs[0]
+    (node,) = [node for node in program.graph.nodes if node.op == "placeholder" and node.name == first]
+    size = node.meta["val"].shape[0]
+    return size if isinstance(size, int) else None
 
 
 def _fingerprint(module: torch.nn.Module) -> str:
     """Hash the architecture as printed and all weights, so that a run is never continued with another model."""
     digest = hashlib.sha256(repr(module).encode())
     digest.update(str(getattr(module, "code", "")).encode())
-    for name, tensor in sorted(module.state_dict().items()):
+    for name, tensor in sorted((*module.named_parameters(), *module.named_buffers())):
+        if tensor.is_meta or torch.nn.parameter.is_lazy(tensor):
+            raise ModelError(f"The parameter {name} has no values yet: load the weights, and run one batch.")
+        values = tensor.detach().cpu()
+        values = values.to_dense() if values.layout != torch.strided else values.resolve_conj().resolve_neg()
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
-        digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
+        digest.update(values.contiguous().reshape(-1).view(torch.uint8).numpy().data)
     return digest.hexdigest()
 
 

@@ -7,6 +7,6 @@ from oodometer.report.document import write_report
 from oodometer.report.reader import summarize
 from oodometer.report.results import results
 from oodometer.report.summary import Summary
-from oodometer.report.text import ResultTable
+from oodometer.report.text import WIDTH, ResultTable
 
-__all__ = ["ResultTable", "Summary", "results", "summarize", "write_report"]
+__all__ = ["WIDTH", "ResultTable", "Summary", "results", "summarize", "write_report"]

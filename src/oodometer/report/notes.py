@@ -67,12 +67,12 @@ def _on_corruptions(part: Corruptions) -> Iterator[str]:
         reasons = listed([f"{name} ({part.unavailable[name].rstrip('.')})" for name in extra])
         yield f"Asked for, but could not be run: {reasons}."
     number = part.mean_error or part.clean_error
-    half = (number.high - number.low) / 2
-    if half > _WIDE:
+    wide = max(number.high - number.value, number.value - number.low)
+    if wide > _WIDE:
         yield (
             f"The corruptions were measured on {count(part.counts.measured, 'image')}, so the intervals are wide: "
             f"the {part.mean_error_title.lower() if part.mean_error else 'clean error'} is known to within "
-            f"about {percent(half)} points. Published scores rest on {_PUBLISHED_C:,} images."
+            f"about {percent(wide)} points. Published scores rest on {_PUBLISHED_C:,} images."
         )
     if part.protocol.encoding == "memory":
         yield (
@@ -83,7 +83,7 @@ def _on_corruptions(part: Corruptions) -> Iterator[str]:
 
 def _remedy(part: Corruptions) -> str:
     if any(name in part.unavailable for name in part.missing):
-        return " Mend that and evaluate again."
+        return " Mend that and evaluate again, into another folder."
     if part.baseline is None and not part.missing:
         return " Name or give a baseline to have one; the mean error needs none."
     return ""

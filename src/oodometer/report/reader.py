@@ -32,6 +32,8 @@ __all__ = ["summarize"]
 _C, _R = "imagenet-c", "imagenet-r"
 """The two benchmarks by the names under which a run holds them; the second is also the 200-class label space."""
 
+_NOT_ASKED = "it was not asked for"
+
 _FAMILY = {name: family for family, names in FAMILIES.items() for name in names} | dict(
     zip(EXTRA, FAMILIES, strict=True)
 )
@@ -84,7 +86,7 @@ def _corruptions(store: RunStore, record: BenchmarkRecord | None, spec: Baseline
         return None
     baseline = metrics.load_baseline(spec, space)
     misses, clean = _misses(table), _clean(~table.hits, table)
-    missing = {name: record.unavailable.get(name, "it was not asked for") for name in IMAGENET_C if name not in misses}
+    missing = {name: record.unavailable.get(name, _NOT_ASKED) for name in IMAGENET_C if name not in misses}
     ces = _corruption_errors(misses, baseline)
     rows = {row.name: row for row in _rows(misses, ces)}
     mce, why_no_mce = _headline(missing, baseline, lambda b: metrics.mce_estimate(misses, b))
@@ -187,8 +189,11 @@ def _headline(
     """Compute a number that needs all 15 corruptions and a baseline, or say why there is none."""
     if missing:
         measured = len(IMAGENET_C) - len(missing)
-        reasons = "; ".join(f"{name}: {reason.rstrip('.')}" for name, reason in missing.items())
-        return None, f"It is a mean over {len(IMAGENET_C)} corruptions, and {measured} were measured ({reasons})."
+        reasons = [f"{name}: {reason.rstrip('.')}" for name, reason in missing.items() if reason != _NOT_ASKED]
+        rest = len(missing) - len(reasons)
+        why = "; ".join(reasons + ([f"{rest} {'was' if rest == 1 else 'were'} not asked for"] if rest else []))
+        measured_of = f"{measured} {'was' if measured == 1 else 'were'} measured"
+        return None, f"It is a mean over {len(IMAGENET_C)} corruptions, and {measured_of} ({why})."
     if baseline is None:
         return None, "It is relative to the errors of a baseline, and there is no baseline for this data set."
     try:

@@ -61,7 +61,7 @@ def shot_channel(photons: float) -> tuple[NDArray[np.uint8], Probabilities]:
 
 @numba.njit(cache=True, nogil=True)
 def _normal_below(z: Probabilities) -> Probabilities:
-    """Return how likely a standard normal number is to be below each z. (SciPy's ``ndtr`` takes long to import.)"""
+    """Return how likely a standard normal number is to be below each z; SciPy's ``ndtr`` takes long to import."""
     below = np.empty(z.size)
     for i, value in enumerate(z.flat):
         below[i] = 0.5 * math.erfc(-value / math.sqrt(2.0))

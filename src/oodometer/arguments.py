@@ -1,0 +1,48 @@
+"""Checks of arguments that every entry shares, so that a wrong one is an ``ArgumentError`` before any work."""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from oodometer.errors import ArgumentError, unknown_name
+
+__all__ = ["choice", "path", "whole"]
+
+
+def whole(name: str, value: object, lowest: int | None = None, highest: int | None = None) -> int:
+    """Return an integer of any integer type as an int, or raise ``ArgumentError`` naming it and its range."""
+    limits = " ".join(
+        [f"from {lowest}" if lowest is not None else "", f"to {highest}" if highest is not None else ""]
+    ).strip()
+    expected = f"{name} must be a whole number{f' {limits}' if limits else ''}, not {value!r}."
+    if isinstance(value, bool):
+        raise ArgumentError(expected)
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]  # raises for anything else
+    except TypeError:
+        raise ArgumentError(expected) from None
+    if (lowest is not None and number < lowest) or (highest is not None and number > highest):
+        raise ArgumentError(expected)
+    return number
+
+
+def choice(kind: str, value: object, known: Iterable[str]) -> str:
+    """Return a name that must be one of those known, or raise ``ArgumentError`` with the names that are near."""
+    names = list(known)
+    if not isinstance(value, str) or value not in names:
+        raise unknown_name(kind, value, names)
+    return value
+
+
+def path(what: str, value: object) -> Path:
+    """Return a path, or raise ``ArgumentError`` if it is empty or cannot be one."""
+    try:
+        text = os.fspath(value)  # type: ignore[call-overload]  # raises for anything else
+    except TypeError:
+        text = None
+    if not isinstance(text, str) or not text or "\0" in text:
+        raise ArgumentError(f"{what} must be a path, not {value!r}.")
+    return Path(text)

@@ -1,0 +1,50 @@
+"""The README's commands and snippets are those that work."""
+
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import PIL.Image
+import pytest
+
+import oodometer
+from oodometer.cli import cli
+
+README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_snippet_runs_as_printed(tmp_path, monkeypatch, frost):
+    (snippet,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    x = np.random.default_rng(0).integers(0, 256, (224, 224, 3)).astype(np.uint8)
+    place = tmp_path / "path" / "to" / "val" / "n01440764"
+    place.mkdir(parents=True)
+    PIL.Image.fromarray(x).save(place / "a.png")
+    names = {"x": x, "model": oodometer.FakeModel()}
+    exec(snippet, names)
+    assert names["y"].shape == x.shape
+    assert (tmp_path / "report.html").is_file()
+    assert (tmp_path / "runs" / "mine" / "manifest.json").is_file()
+
+
+@pytest.mark.parametrize("line", re.findall(r"^    (?:\.venv/bin/)?(oodometer .*)$", README, re.MULTILINE))
+def test_each_command_parses(line):
+    _, command, *arguments = shlex.split(line, comments=True)
+    context = cli.commands[command].make_context(command, arguments)
+    assert context.params is not None
+
+
+def test_the_two_commands_stand_there():
+    commands = re.findall(r"^    (python3 -m venv .*)$", README, re.MULTILINE)
+    assert [c.rsplit(" ", 1)[-1] for c in commands] == ["demo", ".venv/bin/pytest"]
+
+
+def test_every_picture_is_there():
+    for target in re.findall(r"!\[.*?\]\((.*?)\)", README):
+        assert (Path(__file__).parents[1] / target).is_file()
+
+
+def test_the_figure_of_fifty_percent_is_right():
+    errors = {name: [0.5] * 5 for name in oodometer.list_corruptions()}
+    assert f"an mCE of {100 * oodometer.metrics.mce(errors):.1f}" in " ".join(README.split())
