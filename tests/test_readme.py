@@ -14,15 +14,17 @@ from oodometer.cli import cli
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 
 
-def test_the_snippet_runs_as_printed(tmp_path, monkeypatch, frost):
-    (snippet,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+def test_the_snippets_run_as_printed(tmp_path, monkeypatch, frost, own):
+    snippets = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    assert len(snippets) == 2
     monkeypatch.chdir(tmp_path)
     x = np.random.default_rng(0).integers(0, 256, (224, 224, 3)).astype(np.uint8)
     place = tmp_path / "path" / "to" / "val" / "n01440764"
     place.mkdir(parents=True)
     PIL.Image.fromarray(x).save(place / "a.png")
-    names = {"x": x, "model": oodometer.FakeModel()}
-    exec(snippet, names)
+    names = {"x": x, "model": oodometer.FakeModel(), "batch": x[None], "names": ["a.png"], "np": np}
+    for snippet in snippets:
+        exec(snippet, names)
     assert names["y"].shape == x.shape
     assert (tmp_path / "report.html").is_file()
     assert (tmp_path / "runs" / "mine" / "manifest.json").is_file()

@@ -42,9 +42,10 @@ class Case:
 
 @dataclass(frozen=True)
 class Difference:
-    """How far an output is from its golden image, and whether its stream ends where it should."""
+    """How many of the values of an output are off its golden image, and whether its stream ends where it should."""
 
     values: int
+    of: int
     largest: int
     same_draws: bool
 
@@ -57,6 +58,7 @@ class Row:
     edition: str
     variant: str
     images: int
+    equal_values: str
     values_off: int
     largest_difference: int
     images_with_other_draws: int
@@ -90,6 +92,7 @@ def compare(golden: Path, case: Case) -> Difference:
     off = np.abs(output.astype(int) - _read(case.picture))
     return Difference(
         values=int(np.count_nonzero(off)),
+        of=off.size,
         largest=int(off.max()),
         same_draws=tuple(rng.random_sample(2)) == case.next_draws,
     )
@@ -108,12 +111,14 @@ def _reference(image: np.ndarray, rng: np.random.RandomState, name: str, edition
 def summarize(golden: Path, chosen: list[Case]) -> Row:
     """Compare the cases of one corruption in one edition."""
     differences = [compare(golden, case) for case in chosen]
+    off, values = sum(d.values for d in differences), sum(d.of for d in differences)
     return Row(
         corruption=chosen[0].corruption,
         edition=chosen[0].edition,
         variant=", ".join(sorted({case.variant for case in chosen} - {""})),
         images=len(chosen),
-        values_off=sum(difference.values for difference in differences),
+        equal_values=f"{100 * (values - off) / values:.6g} %",
+        values_off=off,
         largest_difference=max(difference.largest for difference in differences),
         images_with_other_draws=sum(not difference.same_draws for difference in differences),
     )

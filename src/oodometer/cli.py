@@ -112,7 +112,7 @@ def report(run: str, baseline: str | None) -> None:
 @cli.command()
 @click.argument("image")
 @click.option("-c", "--corruption", required=True, help="Its name; see `oodometer list`.")
-@click.option("-s", "--severity", default=3.0, show_default=True, help="0 (none) to 10, as published from 1 to 5.")
+@click.option("-s", "--severity", default=1.0, show_default=True, help="0 (none) to 10, as published from 1 to 5.")
 @click.option("-o", "--out", required=True, metavar="FILE", help="Where to write; the ending gives the format.")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--edition", default="imagenet224", show_default=True, help="Which published table of strengths.")

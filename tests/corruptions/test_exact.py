@@ -39,5 +39,5 @@ def test_while_a_value_is_off_nothing_is_frozen(exactness, golden, golden_cases,
     assert exactness.main() == 1
     assert not list(tmp_path.iterdir())
     printed = capsys.readouterr()
-    assert "| contrast | imagenet224 |  | 1 | 0 | 0 | 0 |" in printed.out
+    assert "| contrast | imagenet224 |  | 1 | 100 % | 0 | 0 | 0 |" in printed.out
     assert "nothing is frozen" in printed.err
