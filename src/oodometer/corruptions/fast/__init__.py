@@ -1,14 +1,14 @@
 """The fast kernels: Numba twins of the plain ones, with the same meaning and their own random streams.
 
-One module a family as for the plain kernels, and one for each kernel that is long: ``noise`` (its laws in ``channels``),
-``blur``, ``defocus``, ``glass``, ``zoom``, ``weather``, ``spatter``, ``tone``, ``digital``, ``jpeg``, ``elastic``. Shared:
-``streams`` and ``normals`` (random numbers), ``taps`` (filtering rows), ``int32``, ``views`` and ``vectors`` (explicit
-vector code; ``OODOMETER_VECTORS=0`` does without it, to the same pixels).
+One module a family as for the plain kernels, and one for each kernel that is long: ``noise`` (its laws in
+``channels``), ``blur``, ``defocus``, ``glass``, ``zoom``, ``weather``, ``spatter``, ``tone``, ``digital``, ``jpeg``,
+``elastic``. Shared: ``streams`` and ``normals`` (random numbers), ``taps`` (filtering rows), ``int32``, ``views`` and
+``vectors`` (explicit vector code; ``OODOMETER_VECTORS=0`` does without it, to the same pixels).
 
-A kernel is ``name(image, key, *constants) -> image``. Where chance is in play it is made of two parts, ``draw_name`` for
-the random fields and ``render_name`` for the rest: given the fields that the plain kernel drew, the rendering equals it
-within one level, and the fields have the same law. Importing a module of this package imports Numba, so they are
-imported when used.
+A kernel is ``name(image, key, *constants) -> image``. Where chance is in play it is made of two parts, ``draw_name``
+for the random fields and ``render_name`` for the rest: given the fields that the plain kernel drew, the rendering
+equals it within one level, and the fields have the same law. Importing a module of this package imports Numba, so
+they are imported when used.
 """
 
 from __future__ import annotations
