@@ -120,30 +120,13 @@ def evaluate(
         For everything that a user can mend: ``ArgumentError``, ``DatasetError``, ``ModelError``, ``MissingDataError``,
         ``MetricError`` and ``StoreError`` (see ``oodometer.errors``). Nothing is left half-written.
     """
-    if isinstance(data, (str, os.PathLike)):
-        folder = arguments.path("The data", data)
-        _check_apart(out, folder)
-        space = None
-        if label_space is not None:
-            space = LABEL_SPACES[arguments.choice("label space", label_space, LABEL_SPACES)]()
-        data = open_folder(folder, labels=labels, classes=classes, label_space=space)
-    elif not hasattr(data, "samples"):
-        raise ArgumentError(f"The data must be a folder or a Dataset, not {data!r}.")
-    elif (labels, classes, label_space) != (None, None, None):
-        raise ArgumentError("labels, classes and label_space belong to a folder; a Dataset has its own.")
+    dataset = _open(data, out, labels=labels, classes=classes, label_space=label_space)
     protocol = plan.make_protocol(
         corruptions=corruptions, preprocess=preprocess, encoding=encoding, edition=edition, method=method, seed=seed
     )
-    benchmarks = [plan.corrupted(data, protocol, limit=limit, masked=imagenet_r is not None)]
+    benchmarks = [plan.corrupted(dataset, protocol, limit=limit, masked=imagenet_r is not None)]
     if imagenet_r is not None:
-        if data.label_space != imagenet1k():
-            raise ArgumentError(
-                f"ImageNet-R is for models of the 1000 classes of ImageNet; the label space of {data.name} is "
-                f"{data.label_space.name}. Evaluate it without ImageNet-R."
-            )
-        drawings = arguments.path("ImageNet-R", imagenet_r)
-        _check_apart(out, drawings)
-        benchmarks.append(plan.renditions(open_folder(drawings, label_space=imagenet_r_classes()), protocol))
+        benchmarks.append(plan.renditions(_open_renditions(imagenet_r, out, dataset), protocol))
     if isinstance(normalization, str):
         normalization = parse_normalization(normalization)
     return evaluate_benchmarks(
@@ -155,6 +138,41 @@ def evaluate(
         execution=Execution.of(batch_size, workers),
         progress=progress,
     )
+
+
+def _open(
+    data: str | os.PathLike[str] | Dataset,
+    out: str | os.PathLike[str] | None,
+    *,
+    labels: str | Path | Mapping[str, int | str] | None,
+    classes: int | None,
+    label_space: str | None,
+) -> Dataset:
+    """Open the folder of clean images, or take a data set as it is."""
+    if isinstance(data, (str, os.PathLike)):
+        folder = arguments.path("The data", data)
+        _check_apart(out, folder)
+        space = None
+        if label_space is not None:
+            space = LABEL_SPACES[arguments.choice("label space", label_space, LABEL_SPACES)]()
+        return open_folder(folder, labels=labels, classes=classes, label_space=space)
+    if not hasattr(data, "samples"):
+        raise ArgumentError(f"The data must be a folder or a Dataset, not {data!r}.")
+    if (labels, classes, label_space) != (None, None, None):
+        raise ArgumentError("labels, classes and label_space belong to a folder; a Dataset has its own.")
+    return data
+
+
+def _open_renditions(imagenet_r: str | os.PathLike[str], out: str | os.PathLike[str] | None, clean: Dataset) -> Dataset:
+    """Open the folder of renditions, for a model that the clean images show to be of the 1000 classes."""
+    if clean.label_space != imagenet1k():
+        raise ArgumentError(
+            f"ImageNet-R is for models of the 1000 classes of ImageNet; the label space of {clean.name} is "
+            f"{clean.label_space.name}. Evaluate it without ImageNet-R."
+        )
+    folder = arguments.path("ImageNet-R", imagenet_r)
+    _check_apart(out, folder)
+    return open_folder(folder, label_space=imagenet_r_classes())
 
 
 def _check_apart(out: str | os.PathLike[str] | None, folder: Path) -> None:
