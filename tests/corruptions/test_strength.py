@@ -38,7 +38,7 @@ VALID = {
     "fog": [(1.5, 6.0), (1.4, 1.75)],
     "brightness": [(0.3, 1.0)],
     "contrast": [(0.001, 0.15)],
-    "elastic_transform": [(3.0, 120.0), (0.9, 4.0), (0.9, 8.0)],
+    "elastic_transform": [(3.0, 140.0), (0.9, 4.0), (0.9, 8.0)],
     "pixelate": [(1 / 16, 0.65)],
     "jpeg_compression": [(1, 40)],
     "speckle_noise": [(0.2, 1.5)],
