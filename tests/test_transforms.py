@@ -119,7 +119,7 @@ class TestKinds:
             (torch.zeros(64, 64), "3 x height x width"),
             (torch.zeros(3, 64, 64, dtype=torch.int64), "int64"),
             (torch.zeros(3, 64, 64) - 0.5, "-0.5"),
-            (None, "NoneType"),
+            (None, "Give one image"),
             ([PICTURE], "list"),
         ],
     )

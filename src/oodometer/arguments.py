@@ -17,7 +17,8 @@ def whole(name: str, value: object, lowest: int | None = None, highest: int | No
     limits = " ".join(
         [f"from {lowest}" if lowest is not None else "", f"to {highest}" if highest is not None else ""]
     ).strip()
-    expected = f"{name} must be a whole number{f' {limits}' if limits else ''}, not {value!r}."
+    given = "another one" if isinstance(value, int) and abs(value) >= 2**64 else repr(value)  # or too long to print
+    expected = f"{name} must be a whole number{f' {limits}' if limits else ''}, not {given}."
     if isinstance(value, bool):
         raise ArgumentError(expected)
     try:

@@ -22,9 +22,10 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from oodometer import corruptions
+from oodometer.arguments import choice, whole
 from oodometer.corruptions import registry
 from oodometer.corruptions.severity import STRONGEST
-from oodometer.errors import ArgumentError, unknown_name
+from oodometer.errors import ArgumentError
 
 __all__ = ["Corrupt", "corrupt_batch"]
 
@@ -94,12 +95,11 @@ class Corrupt:
         seed: int | None = None,
         edition: str = "imagenet224",
     ) -> None:
-        if not 0 <= p <= 1:  # NaN fails, too
-            raise ArgumentError(f"The probability p must be from 0 to 1, not {p!r}.")
-        if seed is not None and not isinstance(seed, int | np.integer):
-            raise ArgumentError(f"The seed must be an integer or None, not {seed!r}.")
-        if edition not in corruptions.EDITIONS:
-            raise unknown_name("edition", edition, corruptions.EDITIONS)
+        if not isinstance(p, int | float | np.number) or not 0 <= p <= 1:  # NaN fails, too
+            raise ArgumentError(f"The probability p must be a number from 0 to 1, not {p!r}.")
+        if seed is not None:
+            whole("seed", seed)
+        choice("edition", edition, corruptions.EDITIONS)
         self.corruption = corruption
         self.severity = severity
         self.p = p
@@ -114,8 +114,10 @@ class Corrupt:
 
     def __call__(self, pixels: _Pixels = None, /, *, image: _Pixels = None, **others: object) -> _Pixels:
         """Corrupt an image or a batch; or, by keyword, the ``image`` among other things, which stay as they are."""
-        if image is None and not others:
+        if pixels is not None and image is None and not others:
             return self._apply(pixels)
+        if pixels is not None or image is None:
+            raise ArgumentError("Give one image, or the keyword image among other keywords.")
         return {**others, "image": self._apply(image)}
 
     def __repr__(self) -> str:
@@ -202,6 +204,9 @@ def corrupt_batch(
 
         dataset.batch(64).map(foggy)
     """
+    registry.find(corruption)  # also where there is no image
+    if not isinstance(image_ids, Iterable) or not hasattr(images, "__len__"):
+        raise ArgumentError("images must be a list or an array, and image_ids hold a name for each of them.")
     names = [_text(name) for name in image_ids]
     if len(names) != len(images):
         raise ArgumentError(f"There must be one image id for each image, not {len(names)} for {len(images)} images.")
@@ -219,6 +224,8 @@ def _names(corruption: str | Sequence[str]) -> tuple[str, ...]:
     """Return the corruptions to draw from."""
     if isinstance(corruption, str):
         return registry.groups().get(corruption) or (registry.find(corruption).name,)
+    if not isinstance(corruption, Sequence) or not all(isinstance(name, str) for name in corruption):
+        raise ArgumentError(f"The corruption must be a name, a group or a sequence of names, not {corruption!r}.")
     names = tuple(registry.find(name).name for name in corruption)
     if not names:
         raise ArgumentError("There must be at least one corruption to draw from.")

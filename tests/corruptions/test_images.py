@@ -121,7 +121,7 @@ def test_a_pil_image_of_any_mode_is_taken_as_rgb(mode, method):
 
 
 def test_a_mode_that_pillow_cannot_convert_is_an_error():
-    with pytest.raises(ArgumentError, match=r"A PIL image of mode 'La' cannot become RGB: conversion .*"):
+    with pytest.raises(ArgumentError, match=r"The PIL image of mode 'La' does not give RGB pixels: conversion .*"):
         corrupt(PIL.Image.new("La", (64, 64)), "fog")
 
 

@@ -39,7 +39,8 @@ from __future__ import annotations
 import numpy as np
 
 from oodometer import corruptions
-from oodometer.errors import ArgumentError, unknown_name
+from oodometer.arguments import choice, whole
+from oodometer.errors import ArgumentError
 from oodometer.families import EXTRA, FAMILIES, GROUPS, IMAGENET_C, SEVERITIES
 from oodometer.types import Image
 
@@ -72,8 +73,7 @@ def corrupt(image: Image, severity: int = 1, corruption_name: str | None = None,
     ArgumentError
         If an argument is none of the above.
     """
-    if severity not in SEVERITIES:
-        raise ArgumentError(f"The severity must be 1, 2, 3, 4 or 5, not {severity!r}.")
+    whole("severity", severity, SEVERITIES[0], SEVERITIES[-1])
     if not isinstance(image, np.ndarray) or image.dtype != np.uint8 or image.ndim not in (2, 3):
         raise ArgumentError("The image must be a uint8 array, H x W x 3, H x W x 1 or H x W.")
     name = _name(corruption_name, corruption_number)
@@ -100,9 +100,7 @@ def get_corruption_names(subset: str = "common") -> list[str]:
     ArgumentError
         If there is no such subset.
     """
-    if subset not in _SUBSETS:
-        raise unknown_name("subset of corruptions", subset, _SUBSETS)
-    return list(_SUBSETS[subset])
+    return list(_SUBSETS[choice("subset of corruptions", subset, _SUBSETS)])
 
 
 def _name(name: str | None, number: int) -> str:
@@ -111,6 +109,4 @@ def _name(name: str | None, number: int) -> str:
         return name
     if number == -1:
         raise ArgumentError("Give a corruption_name or a corruption_number.")
-    if number not in range(len(names)):
-        raise ArgumentError(f"The corruption_number must be an integer from 0 to {len(names) - 1}, not {number!r}.")
-    return names[number]
+    return names[whole("corruption_number", number, 0, len(names) - 1)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import typing
 import warnings
 from collections.abc import Sequence
@@ -10,15 +9,19 @@ from collections.abc import Sequence
 import numpy as np
 import PIL.Image
 
-from oodometer import seeding
+from oodometer import arguments, seeding
+from oodometer.arguments import choice
 from oodometer.corruptions import registry
 from oodometer.corruptions.images import Array, Unpacked, unpack
 from oodometer.corruptions.severity import EDITIONS, STRONGEST
-from oodometer.errors import ArgumentError, unknown_name
+from oodometer.errors import ArgumentError
 from oodometer.families import GROUPS
 from oodometer.types import Image
 
 __all__ = ["METHODS", "corrupt"]
+
+SEEDS = (-(2**63), 2**64 - 1)
+"""The least and the greatest seed: those of any integer type of NumPy's."""
 
 METHODS = ("fast", "reference")
 """The two ways to compute each corruption."""
@@ -117,8 +120,10 @@ def corrupt(
     defocus_blur       grows in small steps, as its disk is made of whole pixels; a softer edge stays up to the next row
     glass_blur         a fractional number of passes: the last one moves a share of the pixels; where the largest
                        displacement differs, it and the passes step at the middle
-    zoom_blur          the largest zoom is mixed; the number of zooms is rounded up
-    snow               below 1 the flakes get rare and the whitening fades
+    zoom_blur          the largest zoom is mixed; the number of zooms is rounded up; on small images, whose zooms are
+                       rounded to pixels, it grows in steps
+    snow               below 1 the flakes get rare and the whitening fades; where flakes begin to be enlarged
+                       (``tiny64`` and ``cifar32``, 2 to 3) the nearer one is taken
     spatter            between water (3) and mud (4) the nearer one is taken, at the middle mud
     saturate           between fading (2) and boosting (3) the nearer one is taken, at the middle boosting
     elastic_transform  alpha and sigma are mixed geometrically, unless alpha is 0 on one side
@@ -163,12 +168,9 @@ def corrupt(
     """
     chosen = registry.find(corruption)
     strength = _severity(severity)
-    if method not in METHODS:
-        raise unknown_name("method", method, METHODS)
-    if edition not in EDITIONS:
-        raise unknown_name("edition", edition, EDITIONS)
-    constants = chosen.constants(edition, strength)
-    whole = _seed(seed)
+    quick = chosen.fast_kernel() if choice("method", method, METHODS) == "fast" else None
+    constants = chosen.constants(choice("edition", edition, EDITIONS), strength)
+    whole = arguments.whole("seed", seed, *SEEDS)
     unpacked = unpack(image)
     names = _image_ids(image_id, unpacked)
     if edition == "imagenet224" and min(unpacked.rgb.shape[1:3]) < 64 and corruption in GROUPS["all"]:
@@ -181,33 +183,28 @@ def corrupt(
         )
     if constants is None:
         return unpacked.untouched()
-    quick = chosen.fast_kernel() if method == "fast" else None
     results: list[Image] = []
-    for picture, name in zip(unpacked.pictures, names, strict=True):
-        if quick is not None:
-            results.append(quick(picture, seeding.stream_key(whole, name or "", corruption, strength), *constants))
-        else:
-            stream = _stream(whole, name, corruption, strength, method)
-            results.append(chosen.reference(picture, stream, *constants))
+    # The ends of a bell may underflow to 0, which is what they are; a user may have asked NumPy to raise.
+    with np.errstate(under="ignore"):
+        for picture, name in zip(unpacked.pictures, names, strict=True):
+            if quick is not None:
+                key = seeding.stream_key(whole, name or "", corruption, strength)
+                results.append(quick(picture, key, *constants))
+            else:
+                stream = _stream(whole, name, corruption, strength, method)
+                results.append(chosen.reference(picture, stream, *constants))
     return unpacked.pack(results)
 
 
 def _severity(severity: object) -> float:
     kinds = (int, float, np.integer, np.floating)
-    # NaN fails both comparisons.
-    if isinstance(severity, bool) or not isinstance(severity, kinds) or not 0 <= severity <= STRONGEST:
+    if isinstance(severity, bool) or not isinstance(severity, kinds) or not 0 <= severity <= STRONGEST:  # NaN fails
+        given = f"{severity!r:.40}" if not isinstance(severity, int) else "a larger or smaller integer"
         raise ArgumentError(
-            f"The severity must be a number from 0 (unchanged) to {STRONGEST}, not {severity!r}; 5 is the strongest "
+            f"The severity must be a number from 0 (unchanged) to {STRONGEST}, not {given}; 5 is the strongest "
             "published one."
         )
     return float(severity)
-
-
-def _seed(seed: object) -> int:
-    try:
-        return operator.index(seed)  # type: ignore[arg-type]  # raises for anything else
-    except TypeError:
-        raise ArgumentError(f"The seed must be an integer, not {seed!r}.") from None
 
 
 def _image_ids(image_id: object, unpacked: Unpacked) -> Sequence[str | None]:
@@ -219,7 +216,8 @@ def _image_ids(image_id: object, unpacked: Unpacked) -> Sequence[str | None]:
         raise ArgumentError(f"The image_id of one image must be a string, not {image_id!r}.")
     if image_id is None:
         return [str(place) for place in range(count)]
-    names = list(image_id) if isinstance(image_id, Sequence | np.ndarray) and not isinstance(image_id, str) else None
+    many = isinstance(image_id, Sequence | np.ndarray) and np.ndim(image_id) == 1
+    names: list[str] | None = list(image_id) if many else None  # type: ignore[call-overload]  # one of these
     if names is None or not all(isinstance(name, str) for name in names):
         raise ArgumentError(f"The image_id of a batch must be a sequence of strings, not {image_id!r}.")
     if len(names) != count:

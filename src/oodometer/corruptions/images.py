@@ -107,15 +107,15 @@ def _decoded(image: PIL.Image.Image) -> Image:
         # By way of RGBA, or Pillow warns about palettes with transparency.
         opaque = image.convert("RGBA") if "transparency" in image.info else image
         return np.asarray(opaque.convert("RGB"))
-    except ValueError as error:
-        raise ArgumentError(f"A PIL image of mode {image.mode!r} cannot become RGB: {error}.") from error
+    except (ValueError, OSError, SyntaxError) as error:  # of a mode without colours, truncated, or closed
+        raise ArgumentError(f"The PIL image of mode {image.mode!r} does not give RGB pixels: {error}.") from error
 
 
 def _as_rgb(image: Array) -> Array:
     """View an array of a known dtype and shape as N x H x W x 3."""
     if image.dtype.type not in _DTYPES:
         raise ArgumentError(f"{_EXPECTED}, not {_described(image)}.{_scale_hint(image)}")
-    channels = 1 if image.ndim == 2 else image.shape[-1]
+    channels = 1 if image.ndim == 2 else image.shape[-1] if image.ndim else 0
     if image.ndim not in (2, 3, 4) or channels not in (1, 3):
         raise ArgumentError(f"{_EXPECTED}, not {_described(image)}.{_shape_hint(image)}")
     batch = image if image.ndim == 4 else image.reshape(1, *image.shape[:2], channels)

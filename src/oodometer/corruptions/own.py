@@ -85,9 +85,10 @@ def corruption(
 
 def _check_names(name: object, family: object) -> None:
     for what, given, taken in (("name", name, [*GROUPS, "own", "clean"]), ("family", family, [*GROUPS, "clean"])):
-        if not isinstance(given, str) or not re.fullmatch(r"[\w.-]+", given):
+        if not isinstance(given, str) or not re.fullmatch(r"\w[\w.-]*", given):
             raise ArgumentError(
-                f"The {what} of a corruption must be made of letters, digits, '_', '-' and '.', not {given!r}."
+                f"The {what} of a corruption must be made of letters, digits, '_', '-' and '.', and begin with neither '-' "
+                f"nor '.'; not {given!r}."
             )
         if given in taken:
             raise ArgumentError(f"The {what} of an own corruption cannot be {given!r}, which means something else.")
@@ -107,7 +108,7 @@ def _rows(name: str, severities: object) -> list[Row]:
 def _check_signature(name: str, function: Callable[..., Image], rows: list[Row]) -> None:
     try:
         inspect.signature(function).bind("image", "rng", *rows[0])
-    except TypeError as error:
+    except (TypeError, ValueError) as error:  # ValueError: of a built-in function that tells no signature
         raise ArgumentError(
             f"{name}: the function must take an image, a random generator and {len(rows[0])} constants; {error}."
         ) from None

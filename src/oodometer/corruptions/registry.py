@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from oodometer.arguments import choice
 from oodometer.corruptions import blur, digital, noise, weather
 from oodometer.corruptions.severity import Row, Table
-from oodometer.errors import ArgumentError, unknown_name
+from oodometer.errors import ArgumentError
 from oodometer.families import GROUPS
 from oodometer.types import Image
 
@@ -117,9 +118,7 @@ for _published in (
 
 def find(name: str) -> Corruption:
     """Return the corruption of a name, or raise ``ArgumentError`` with the names that are near."""
-    if name not in REGISTRY:
-        raise unknown_name("corruption", name, REGISTRY)
-    return REGISTRY[name]
+    return REGISTRY[choice("corruption", name, REGISTRY)]
 
 
 def groups() -> dict[str, tuple[str, ...]]:
@@ -157,6 +156,4 @@ def list_corruptions(group: str = "imagenet-c") -> tuple[str, ...]:
         If there is no such group; the message names those there are.
     """
     known = groups()
-    if group not in known:
-        raise unknown_name("group of corruptions", group, known)
-    return known[group]
+    return known[choice("group of corruptions", group, known)]

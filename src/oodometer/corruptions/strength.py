@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from oodometer.corruptions.apply import corrupt
 from oodometer.corruptions.images import Array, unpack
+from oodometer.corruptions.registry import find
 from oodometer.errors import ArgumentError
 from oodometer.families import SEVERITIES
 from oodometer.types import Image
@@ -83,6 +84,9 @@ def strength(
     >>> [round(s.root_mean_square) for s in strength("contrast", (0, 1, 2))]
     [0, 30, 35]
     """
+    if not isinstance(severities, Iterable):
+        raise ArgumentError(f"The severities must be a sequence of numbers, such as (1, 3, 5), not {severities!r}.")
+    find(corruption)  # also where no severity is asked for
     pictures = _pictures(images, edition)
     return tuple(_measured(corruption, severity, pictures, edition, method, seed) for severity in severities)
 

@@ -19,9 +19,15 @@ from oodometer.types import Image
 
 __all__ = ["BRIGHTNESS", "FOG", "FROST", "SNOW", "SPATTER", "brightness", "fog", "frost", "snow", "spatter"]
 
+
 # Constants: mean and deviation of the flakes' field, zoom of the flakes, threshold under which there is no flake,
 # radius and sigma of their streaks, share of the image that is kept from whitening.
 # Towards severity 0 the flakes get rare (mean far under the threshold) and the whitening ends.
+def _between_snows(low: Row, high: Row, t: float) -> Row:
+    """Mix rows; but where the zoom sets in, the nearer one is taken: the least zoom wipes out flakes of one pixel."""
+    return nearest(low, high, t) if low[2] == 1 < high[2] else linear(low, high, t)
+
+
 SNOW = Table(
     clean=(-0.6, None, None, None, None, None, 1),
     imagenet224=(
@@ -52,6 +58,7 @@ SNOW = Table(
         (0.25, 0.3, 2.25, 0.6, 12, 6, 0.85),
         (0.3, 0.3, 1.25, 0.65, 14, 12, 0.8),
     ),
+    between=_between_snows,
     beyond=onward(2),
 )
 

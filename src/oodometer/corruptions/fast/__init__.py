@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import os
 import shutil
 import sys
 import tempfile
@@ -49,7 +50,7 @@ def _find_cache() -> None:
         numba.njit(cache=True)(lambda: None)
     except RuntimeError:
         folder = tempfile.mkdtemp(prefix="oodometer-")
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        atexit.register(_remove, folder, os.getpid())
         numba.config.CACHE_DIR = folder  # type: ignore[attr-defined]  # made by Numba from the environment
         warnings.warn(
             "Compiled kernels cannot be kept, neither beside the package nor in the user's cache, so that each process "
@@ -57,6 +58,12 @@ def _find_cache() -> None:
             UserWarning,
             stacklevel=2,
         )
+
+
+def _remove(folder: str, owner: int) -> None:
+    """Remove a folder at the end of the process that made it; a fork of it has inherited the wish."""
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 if "numba.np.arraymath" not in sys.modules:

@@ -33,7 +33,6 @@ import numba
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils, types
-from numba.core.errors import NumbaError
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import lower_builtin, models, register_model
 
@@ -325,7 +324,7 @@ def explicit() -> bool | None:
     probe = np.arange(64, dtype=np.uint16) * np.uint16(1000)
     try:
         _halve(probe)
-    except NumbaError:
+    except Exception:  # whatever a compiler or a processor may say to it: the plain loops give the same pixels
         return None
     return True
 
