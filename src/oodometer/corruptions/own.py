@@ -87,8 +87,8 @@ def _check_names(name: object, family: object) -> None:
     for what, given, taken in (("name", name, [*GROUPS, "own", "clean"]), ("family", family, [*GROUPS, "clean"])):
         if not isinstance(given, str) or not re.fullmatch(r"\w[\w.-]*", given):
             raise ArgumentError(
-                f"The {what} of a corruption must be made of letters, digits, '_', '-' and '.', and begin with neither '-' "
-                f"nor '.'; not {given!r}."
+                f"The {what} of a corruption must be made of letters, digits, '_', '-' and '.', and begin with neither "
+                f"of the last two; not {given!r}."
             )
         if given in taken:
             raise ArgumentError(f"The {what} of an own corruption cannot be {given!r}, which means something else.")
