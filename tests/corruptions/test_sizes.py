@@ -40,7 +40,9 @@ def check(size, corruption, severities, **options):
     for severity in severities:
         output = corrupt(image, corruption, severity, **options)
         assert (output.dtype, output.shape) == (np.uint8, image.shape)
-        assert output.min() < output.max()
+        # Below 32 pixels the flakes of the editions for large images, longer than the image, may bury all of it.
+        if corruption != "snow" or min(size) >= 32:
+            assert output.min() < output.max()
 
 
 @pytest.mark.parametrize("size", [(257, 129), (128, 200)])
