@@ -7,6 +7,7 @@ twice what is measured.
 import math
 
 import numpy as np
+import pytest
 from pictures import textured
 from scipy import ndimage
 
@@ -80,9 +81,9 @@ def test_blurs_lean_to_no_side(name, severity, bias, share):
     assert differing < share
 
 
-@pytest.mark.parametrize("count", [2, 7, 14, 21, 26, 40, 63])
-def test_any_number_of_zooms_leans_to_no_side(count):
-    # What each share is rounded by adds up over the zooms; 22, 15 and 41 do not divide 65536 by far.
+@pytest.mark.parametrize("count", [7, 12, 16, 21, 26])
+def test_any_published_number_of_zooms_leans_to_no_side(count):
+    # Each zoom has the same share, whose rounding adds up: to 18 times 1/65536 if 65536 / 22 were cut off.
     mean, differing = blurred("zoom_blur", (0.005, count))
     assert abs(mean) < 0.02
     assert differing < 0.03
