@@ -199,7 +199,7 @@ def corrupt(
 def _severity(severity: object) -> float:
     kinds = (int, float, np.integer, np.floating)
     if isinstance(severity, bool) or not isinstance(severity, kinds) or not 0 <= severity <= STRONGEST:  # NaN fails
-        given = f"{severity!r:.40}" if not isinstance(severity, int) else "a larger or smaller integer"
+        given = "another one" if isinstance(severity, int) and abs(severity) >= 2**64 else repr(severity)
         raise ArgumentError(
             f"The severity must be a number from 0 (unchanged) to {STRONGEST}, not {given}; 5 is the strongest "
             "published one."
