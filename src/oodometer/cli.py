@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import io
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 import click
@@ -58,7 +59,9 @@ def demo(out: str) -> None:
     """Evaluate the built-in model on the built-in images: ImageNet-C and ImageNet-R in small."""
     from oodometer.demo import run_demo
 
-    _finish(run_demo(out, click.echo), saved=True)
+    with _told_when_stopped(out):
+        run = run_demo(out, click.echo)
+    _finish(run, saved=True)
 
 
 @cli.command()
@@ -91,11 +94,8 @@ def evaluate(model: str, data: str, out: str | None, baseline: str, **options: A
     """
     from oodometer import evaluation
 
-    try:
+    with _told_when_stopped(out):
         run = evaluation.evaluate(model, data, out, baseline=baseline, **options)
-    except KeyboardInterrupt:
-        click.echo("What was finished is safe; the same command continues." if out else "Nothing was kept.", err=True)
-        raise
     _finish(run, saved=out is not None)
 
 
@@ -162,6 +162,16 @@ def fetch(what: str) -> None:
     from oodometer.textures import fetch_frost
 
     click.echo(f"The textures of {what} are in {fetch_frost()}.")
+
+
+@contextlib.contextmanager
+def _told_when_stopped(out: str | None) -> Iterator[None]:
+    """Say what a run that is stopped leaves behind."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        click.echo("What was finished is safe; the same command continues." if out else "Nothing was kept.", err=True)
+        raise
 
 
 def _import(module: str) -> None:

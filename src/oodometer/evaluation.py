@@ -237,7 +237,8 @@ def _fill(
     shape = _check_same_model(model, benchmark, earlier, execution, store) if earlier.images else None
     running = RunningResult(space, baseline, earlier)
     held: list[Stage] = []
-    for stage in drive(model, benchmark, done, execution, observer.advance, shape):
+    examples = not store.examples(benchmark.name)
+    for stage in drive(model, benchmark, done, execution, observer.advance, shape, examples):
         held.append(stage)
         observer.advance(len(stage.block.skipped) * cells)
         if not stage.block.images and not store.exists():
@@ -245,7 +246,7 @@ def _fill(
         if not store.exists():
             store.write_manifest(manifest)
         for ready in held:
-            if ready.examples and not store.examples(benchmark.name):
+            if ready.examples:
                 store.write_examples(benchmark.name, ready.examples)
             store.write_block(benchmark.name, ready.place, ready.block)
             running.add(ready.block)

@@ -85,6 +85,7 @@ def drive(
     execution: Execution,
     on_batch: Callable[[int], None],
     shape: tuple[int, ...] | None = None,
+    examples: bool = True,
 ) -> Iterator[Stage]:
     """Evaluate a model on a benchmark, block by block.
 
@@ -102,6 +103,8 @@ def drive(
         Is told how many more pictures went through the model.
     shape
         The shape of the pictures of the run so far, if there are any.
+    examples
+        Whether the report lacks pictures: the first block that has any then brings them.
 
     Yields
     ------
@@ -123,12 +126,14 @@ def drive(
         for pictures in _ahead(pool, decode, chunks, depth=1):
             shape = _check_shapes(pictures, benchmark.protocol, shape)
             cells = benchmark.conditions if pictures.samples else ()
+            kept = (1 if len(cells) > 1 else EXAMPLES) if examples else 0
             corrupt = functools.partial(_corrupt, pictures, benchmark.protocol)
             predicted = []
             for condition, images in zip(cells, _ahead(pool, corrupt, cells, depth=execution.workers + 1), strict=True):
                 logits = _predict(model, images, benchmark.dataset.label_space, condition, pictures.samples)
                 on_batch(len(images))
-                predicted.append((condition, logits, images[:EXAMPLES]))
+                predicted.append((condition, logits, images[:kept].copy()))  # a view would hold the whole batch
+            examples = examples and not pictures.samples
             yield _stage(pictures, benchmark, predicted)
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
@@ -291,21 +296,20 @@ def _taking_part(labels: NDArray[np.int32], space: LabelSpace) -> NDArray[np.int
 
 
 def _examples(block: Block, predicted: list[tuple[Condition, Logits, Images]]) -> tuple[Example, ...]:
-    """Take one image under every condition for the report; where there is only one condition, several images."""
-    kept = 1 if len(predicted) > 1 else EXAMPLES
+    """Make the report's pictures: one image under every condition; where there is only one condition, several."""
     batches = {condition: images for condition, _, images in predicted}
     return tuple(
         Example(
-            image=image,
+            image=block.images[i],
             label=int(block.labels[i]),
             condition=condition,
             prediction=int(scores.top[i, 0]),
             confidence=float(scores.confidence[i]),
-            jpeg=_jpeg(_thumbnail(batches[condition][i])),
+            jpeg=_jpeg(_thumbnail(image)),
         )
-        for i, image in enumerate(block.images[:kept])
         for condition, _, scores, rows in block.scores
         if rows is None
+        for i, image in enumerate(batches[condition])
     )
 
 

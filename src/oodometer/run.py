@@ -6,7 +6,8 @@ import functools
 import os
 from pathlib import Path
 
-from oodometer.errors import MetricError
+from oodometer import arguments
+from oodometer.errors import ArgumentError, MetricError
 from oodometer.metrics import BaselineSpec, Estimate
 from oodometer.report import ResultTable, Summary, summarize, write_report
 from oodometer.report.summary import Corruptions
@@ -99,8 +100,17 @@ class Run:
         -------
         pathlib.Path
             The page.
+
+        Raises
+        ------
+        ArgumentError
+            If ``path`` does not end in ``.html``.
         """
-        return write_report(self.store, None if path is None else Path(path), baseline)
+        target = None if path is None else arguments.path("The page", path)
+        if target is not None and target.suffix.lower() not in {".html", ".htm"}:
+            # Or a slip of the pen would overwrite a file of another kind, the run's own manifest at the worst.
+            raise ArgumentError(f"The report is an HTML page: {target} must end in .html.")
+        return write_report(self.store, target, baseline)
 
     def __repr__(self) -> str:
         return f"Run({str(self.path)!r}, model={self.manifest.model.name!r})"

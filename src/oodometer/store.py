@@ -192,10 +192,8 @@ def _mapped_errors(doing: str) -> Iterator[None]:
                 "command again to continue."
             ) from error
         raise StoreError(f"Failed while {doing}: {error.strerror or error}.") from error
-    except (pyarrow.ArrowException, KeyError) as error:
-        raise StoreError(
-            f"Failed while {doing}: {error}. Delete that file to have its images evaluated again."
-        ) from error
+    except pyarrow.ArrowException as error:
+        raise StoreError(f"Failed while {doing}: it is damaged ({error}). Delete it to have it made again.") from error
 
 
 _TEMPORARY = ".oodometer-tmp"

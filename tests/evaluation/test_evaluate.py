@@ -669,3 +669,27 @@ def test_missing_textures_mean_no_frost_and_no_mce(photographs, monkeypatch):
     text = str(run.table())
     assert "frost" in text
     assert "oodometer fetch frost" in " ".join(text.split())
+
+
+def test_the_pictures_of_the_report_are_those_of_the_first_image_that_can_be_read(photographs, tmp_path):
+    """Kept once; a block without a readable image brings none, and a later one no second set."""
+    from oodometer.datasets import open_folder
+    from oodometer.plan import seeded_order
+
+    root = photographs(6)
+    first, second, *_ = seeded_order(open_folder(root).samples, 0)
+    (root / first.id).write_bytes(b"no image".ljust(first.size, b"\0"))
+    run = oodometer.evaluate("fake", root, tmp_path / "run", imagenet_r=None, corruptions="fog", batch_size=1, **FAST)
+    kept = run.store.examples("imagenet-c")
+    assert {example.image for example in kept} == {second.id}
+    assert [str(example.condition) for example in kept] == ["clean", *(f"fog/{s}" for s in range(1, 6))]
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "", "page"])
+def test_a_report_overwrites_no_file_of_another_kind(photographs, tmp_path, name):
+    run = oodometer.evaluate("fake", photographs(2), tmp_path / "run", corruptions="fog", **FAST)
+    before = (tmp_path / "run" / "manifest.json").read_bytes()
+    with pytest.raises(ArgumentError, match="page"):
+        run.report(tmp_path / "run" / name if name else "")
+    assert (tmp_path / "run" / "manifest.json").read_bytes() == before
+    assert run.report(tmp_path / "mine.html") == tmp_path / "mine.html"

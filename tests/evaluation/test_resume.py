@@ -118,3 +118,20 @@ def test_other_batches_finish_what_was_begun(photographs, tmp_path):
     assert 0 < len(RunStore(out).done("imagenet-c")) < 9
     resumed = oodometer.evaluate("fake", root, out, **(OPTIONS | {"batch_size": 5}))
     _same(resumed, oodometer.evaluate("fake", root, **OPTIONS))
+
+
+def test_a_command_that_is_stopped_says_what_it_leaves(photographs, tmp_path):
+    """Ctrl-C: status 130, and a partial result that the same command continues."""
+    root, out = photographs(40), tmp_path / "run"
+    command = ["evaluate", "fake", "--data", str(root), "-o", str(out), "--batch-size", "2"]
+    command += ["--preprocess", "none", "--edition", "tiny64"]
+    script = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    script += "from oodometer.cli import main; main(sys.argv[1:])"
+    process = subprocess.Popen([sys.executable, "-c", script, *command], stderr=subprocess.PIPE, text=True)
+    _wait_for_blocks(out, 1, process)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "the same command continues" in err
+    assert "Traceback" not in err
+    assert 2 <= len(RunStore(out).done("imagenet-c")) < 40
