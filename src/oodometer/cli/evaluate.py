@@ -1,0 +1,102 @@
+"""`oodometer demo`, `evaluate` and `report`: predictions and what is made of them."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+__all__ = ["demo", "evaluate", "report"]
+
+EXIT_SKIPPED = 3
+
+
+@click.command()
+@click.option("-o", "--out", default="oodometer-demo", show_default=True, help="The run's folder.")
+def demo(out: str) -> None:
+    """Evaluate the built-in model on the built-in images: ImageNet-C and ImageNet-R in small."""
+    from oodometer.demo import run_demo
+
+    with _told_when_stopped(out):
+        run = run_demo(out, click.echo)
+    _finish(run, saved=True)
+
+
+@click.command()
+@click.argument("model")
+@click.option(
+    "--data", required=True, metavar="DIR", help="Clean images: class folders named by wnid, or see --labels."
+)
+@click.option("-o", "--out", metavar="RUN", help="The run's folder; the same command continues a stopped run.")
+@click.option("--imagenet-r", metavar="DIR", help="ImageNet-R, or other renditions in its layout.")
+@click.option("--labels", metavar="FILE", help="CSV (name,label) or JSON: the class index or wnid of a folder or file.")
+@click.option("--classes", type=int, help="How many classes the model has, if --labels names only some.")
+@click.option("--label-space", metavar="NAME", help="What indices in --labels mean: imagenet-1k; default: own classes.")
+@click.option("--corruptions", default="imagenet-c", show_default=True, help="A group, a family, or names with commas.")
+@click.option("--preprocess", default="imagenet224", show_default=True, help="imagenet224, or none for cropped files.")
+@click.option("--encoding", default="memory", show_default=True, help="memory, or jpeg85 as in the published files.")
+@click.option("--edition", default="imagenet224", show_default=True, help="Which published table of strengths.")
+@click.option("--method", default="fast", show_default=True, help="fast or reference.")
+@click.option(
+    "--baseline", default="auto", show_default=True, help="alexnet, none, or a JSON file; what mCE divides by."
+)
+@click.option("--normalization", help="Of a PyTorch model: imagenet (default), none, or MEAN/STD such as 0.5/0.5.")
+@click.option("--seed", default=0, show_default=True, help="Of the corruptions and of the order.")
+@click.option("--limit", type=int, help="Only so many images, the first of the seeded order.")
+@click.option("--batch-size", default=16, show_default=True, help="Images in a batch.")
+@click.option("--workers", type=int, help="Threads; default: one per processor.")
+def evaluate(model: str, data: str, out: str | None, baseline: str, **options: Any) -> None:  # noqa: ANN401
+    """Evaluate MODEL on clean images, their corruptions and, if given, renditions.
+
+    MODEL is demo, torch:PACKAGE.MODULE:FACTORY, or a TorchScript or torch.export file; see `oodometer list`.
+    """
+    from oodometer import evaluation
+
+    with _told_when_stopped(out):
+        run = evaluation.evaluate(model, data, out, baseline=baseline, **options)
+    _finish(run, saved=out is not None)
+
+
+@click.command()
+@click.argument("run")
+@click.option("--baseline", help="alexnet or a JSON file; default: the one that the run was made with.")
+def report(run: str, baseline: str | None) -> None:
+    """Rebuild the table, report.html and results.json of RUN from its store alone."""
+    from oodometer.run import Run
+
+    _finish(Run(run), saved=True, baseline=baseline)
+
+
+@contextlib.contextmanager
+def _told_when_stopped(out: str | None) -> Iterator[None]:
+    """Say what a run that is stopped leaves behind."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        click.echo("What was finished is safe; the same command continues." if out else "Nothing was kept.", err=True)
+        raise
+
+
+def _finish(run: Any, *, saved: bool, baseline: str | None = None) -> None:  # noqa: ANN401 - imported when used
+    """Write the report if there is a place for it, print the table, and tell what was left out."""
+    from rich.console import Console
+
+    from oodometer.report import WIDTH
+
+    table = run.table(baseline)
+    page = run.report(baseline=baseline) if saved else None  # before the printing, which may fail
+    console = Console()
+    # On a terminal the errors are coloured; elsewhere, and where it is too narrow, the table has a width of its own.
+    if console.is_terminal and console.width >= WIDTH:
+        console.print(table)
+    else:
+        click.echo(str(table))
+    click.echo(f"Report: {page}\nStore:  {run.path}" if page else "Nothing was saved; give -o RUN to keep the result.")
+    if run.skipped:
+        click.echo(f"Images that could not be read and were left out of every condition: {len(run.skipped)}", err=True)
+        for skipped in run.skipped:
+            click.echo(f"  {skipped.reason}", err=True)
+        sys.exit(EXIT_SKIPPED)

@@ -1,0 +1,29 @@
+"""`oodometer list`: the names that the other commands take."""
+
+from __future__ import annotations
+
+import click
+
+__all__ = ["list_names"]
+
+
+@click.command("list")
+def list_names() -> None:
+    """List corruptions, editions, baselines and models."""
+    from oodometer.corruptions import EDITIONS, list_corruptions
+    from oodometer.families import EXTRA, FAMILIES
+    from oodometer.metrics import BASELINES
+    from oodometer.models import MODELS
+
+    click.secho("Corruptions (--corruptions, -c)", bold=True)
+    for family, names in {**FAMILIES, "extra": EXTRA, "own": list_corruptions("own")}.items():
+        click.echo(f"  {family:<8} {', '.join(names) or '(of a module given with oodometer --import MODULE)'}")
+    click.echo("  Groups: imagenet-c (the first four families: the 15 that an mCE counts), extra, all, own.")
+    click.secho("Editions (--edition)", bold=True)
+    click.echo(f"  {', '.join(EDITIONS)}")
+    click.secho("Baselines (--baseline)", bold=True)
+    for baseline in BASELINES.values():
+        click.echo(f"  {baseline.name}: {baseline.source}")
+    click.secho("Models", bold=True)
+    for spec, meaning in MODELS.items():
+        click.echo(f"  {spec}: {meaning}")
