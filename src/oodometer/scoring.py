@@ -50,8 +50,10 @@ def score(logits: Logits, labels: NDArray[np.int32], space: LabelSpace) -> Score
         Computed in float64, so that the softmax does not overflow and sums to one.
     """
     columns = np.arange(space.width) if space.columns is None else np.asarray(space.columns)
-    kept = np.asarray(logits, dtype=np.float64)[:, columns]
-    order = np.argsort(-kept, axis=1, kind="stable")[:, : min(TOP, len(columns))]
+    kept = np.asarray(logits, dtype=np.float64)
+    if space.columns is not None:
+        kept = kept[:, columns]
+    order = _best(kept, min(TOP, len(columns)))
     highest = np.take_along_axis(kept, order[:, :1], axis=1)
     with np.errstate(under="ignore"):  # the probabilities of hopeless classes may vanish
         log_total = np.log(np.exp(kept - highest).sum(axis=1))
@@ -67,3 +69,18 @@ def score(logits: Logits, labels: NDArray[np.int32], space: LabelSpace) -> Score
             confidence=np.exp(-log_total).astype(np.float32),
             nll=nll.astype(np.float32),
         )
+
+
+def _best(values: NDArray[np.float64], count: int) -> NDArray[np.intp]:
+    """Return the columns of the greatest values of each row, greatest first; equal ones keep the order of the columns.
+
+    A sort of whole rows would cost more than many a model, so only the candidates are sorted; rows in which more than
+    ``count`` values reach the last place are sorted whole, since a partition may take any of the equal ones.
+    """
+    chosen = np.sort(np.argpartition(values, -count, axis=1)[:, -count:], axis=1)
+    candidates = np.take_along_axis(values, chosen, axis=1)
+    best = np.take_along_axis(chosen, np.argsort(-candidates, axis=1, kind="stable"), axis=1)
+    tied = np.count_nonzero(values >= candidates.min(axis=1, keepdims=True), axis=1) > count
+    if tied.any():
+        best[tied] = np.argsort(-values[tied], axis=1, kind="stable")[:, :count]
+    return best
