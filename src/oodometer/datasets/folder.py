@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +14,7 @@ from oodometer.datasets import layout
 from oodometer.datasets.decode import EXTENSIONS, decode
 from oodometer.datasets.label_spaces import imagenet1k
 from oodometer.datasets.labels_file import described, read_labels, resolve
+from oodometer.datasets.scan import images_below, visible
 from oodometer.errors import ArgumentError, DatasetError, ImageError
 from oodometer.types import LabelSpace, Sample
 
@@ -94,10 +93,10 @@ def open_folder(
         classes = arguments.whole("classes", classes, lowest=1, highest=1_000_000)
         if labels is None or label_space is not None:
             raise ArgumentError("classes goes only with class indices in labels: it says how many the model has.")
-    found = sorted(_images(folder))
+    found = sorted(images_below(folder))
     if not found:
         raise DatasetError(f"There are no images in {folder}. Extensions that count: {', '.join(sorted(EXTENSIONS))}.")
-    folders = sorted(entry.name for entry in _visible(folder) if entry.is_dir())
+    folders = sorted(entry.name for entry in visible(folder) if entry.is_dir())
     ids = [id_ for id_, _ in found]
     if labels is None:
         space = label_space or imagenet1k()
@@ -109,39 +108,6 @@ def open_folder(
     samples = tuple(Sample(id_, label, size) for (id_, size), label in zip(found, indices, strict=True))
     title = name or folder.resolve().name.encode("utf-8", "backslashreplace").decode()
     return ImageFolder(folder, title, space, samples, _notes(folders, ids))
-
-
-def _images(root: Path, prefix: str = "", above: frozenset[str] = frozenset()) -> Iterator[tuple[str, int]]:
-    """Yield (id, bytes) of every image below a folder; links are followed, but never back into a folder above."""
-    place = os.path.realpath(root)
-    if place in above:
-        raise DatasetError(f"The folder {root} links back to a folder that holds it; remove the link.")
-    for entry in _visible(root):
-        id_ = prefix + entry.name
-        if entry.is_dir():
-            yield from _images(root / entry.name, id_ + "/", above | {place})
-        elif Path(entry.name).suffix.lower() in EXTENSIONS:
-            if not id_.isascii() and id_.encode("utf-8", "replace").decode() != id_:
-                raise DatasetError(f"The file {id_!r} in {root} has a name that is not UTF-8. Rename it.")
-            if (size := _size(entry)) is not None:
-                yield id_, size
-
-
-def _visible(root: Path) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(root) as entries:
-            return [entry for entry in entries if not entry.name.startswith(".") and entry.name != "__MACOSX"]
-    except OSError as error:
-        raise DatasetError(f"Cannot read the folder {root}: {error.strerror or error}.") from error
-
-
-def _size(entry: os.DirEntry[str]) -> int | None:
-    """Return the bytes of a file, or ``None`` for what is no file: to open a pipe, say, would wait for ever."""
-    try:
-        status = entry.stat()
-    except OSError:  # a link to nowhere still stands for an image: reading it will name it, instead of losing it here
-        return 0
-    return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
 def _notes(folders: list[str], ids: list[str]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The label spaces: ImageNet-1k, the 200 classes of ImageNet-R among them, and the user's own classes."""
+"""The label spaces: ImageNet-1k, the 200 classes of ImageNet-R and of ImageNet-A among them, and one's own classes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from importlib import resources
 from oodometer.errors import ArgumentError
 from oodometer.types import LabelSpace
 
-__all__ = ["LABEL_SPACES", "custom", "imagenet1k", "imagenet_r"]
+__all__ = ["LABEL_SPACES", "custom", "imagenet1k", "imagenet_a", "imagenet_r"]
 
 
 @functools.cache
@@ -45,10 +45,19 @@ def imagenet_r() -> LabelSpace:
         Named ``imagenet-r``: the 1000 classes, with ``columns`` the 200 that take part, in ascending order, as in
         ``eval.py`` of hendrycks/imagenet-r.
     """
-    whole = imagenet1k()
-    members = {row["wnid"] for row in _rows("imagenet_r.csv")}
-    columns = tuple(index for index, wnid in enumerate(whole.classes) if wnid in members)
-    return LabelSpace("imagenet-r", whole.classes, whole.names, columns)
+    return _among_the_1000("imagenet-r", "imagenet_r.csv")
+
+
+@functools.cache
+def imagenet_a() -> LabelSpace:
+    """Return the 200 classes of ImageNet-A as a mask over ImageNet-1k; 86 of them are also in ImageNet-R.
+
+    Returns
+    -------
+    LabelSpace
+        Named ``imagenet-a``: the 1000 classes, with ``columns`` the 200 that take part, in ascending order.
+    """
+    return _among_the_1000("imagenet-a", "imagenet_a.csv")
 
 
 def custom(names: Sequence[str]) -> LabelSpace:
@@ -78,6 +87,13 @@ def custom(names: Sequence[str]) -> LabelSpace:
 
 LABEL_SPACES: dict[str, Callable[[], LabelSpace]] = {"imagenet-1k": imagenet1k}
 """The label spaces that class indices of a labels file can be of, by name."""
+
+
+def _among_the_1000(name: str, file: str) -> LabelSpace:
+    whole = imagenet1k()
+    members = {row["wnid"] for row in _rows(file)}
+    columns = tuple(index for index, wnid in enumerate(whole.classes) if wnid in members)
+    return LabelSpace(name, whole.classes, whole.names, columns)
 
 
 def _told_apart(lemmas: list[str], wnid: str) -> str:
