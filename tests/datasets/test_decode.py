@@ -1,10 +1,10 @@
 """One file to one RGB picture: every kind of pixel, every kind of damage."""
 
-import builtins
 import errno
 import io
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import PIL.Image
@@ -12,7 +12,7 @@ import PIL.ImageFile
 import pytest
 
 from oodometer.datasets.decode import decode
-from oodometer.errors import DatasetError, ImageError
+from oodometer.errors import ArgumentError, DatasetError, ImageError
 
 FORMATS = {"JPEG": "jpg", "PNG": "png", "BMP": "bmp", "GIF": "gif", "WEBP": "webp", "TIFF": "tif", "PPM": "ppm"}
 
@@ -76,14 +76,82 @@ def test_c2_the_content_decides(read, format_, name):
     assert np.array_equal(np.asarray(read(content, name)), np.asarray(expected))
 
 
-@pytest.mark.parametrize("orientation", range(1, 9))
-def test_c3_orientation_is_ignored(read, orientation):
+ORIENTED = ("JPEG", "PNG", "WEBP", "TIFF", "compressed TIFF")
+
+
+def oriented(orientation, format_="JPEG", content=None):
+    """Return a file of 40 x 20 pixels, all corners unlike, with a tag."""
     exif = PIL.Image.Exif()
     exif[0x0112] = orientation
-    image = read(encoded(PIL.Image.new("RGB", (40, 20)), "JPEG", exif=exif))
+    corners = np.array([[[0, 0, 0], [250, 0, 0]], [[0, 250, 0], [0, 0, 250]]], np.uint8)
+    options = {"lossless": True} if format_ == "WEBP" else {}
+    options |= {"compression": "tiff_deflate"} if "compressed" in format_ else {}
+    picture = PIL.Image.fromarray(corners.repeat(10, axis=0).repeat(20, axis=1))
+    return encoded(picture, format_.split()[-1], exif=content or exif, **options)
+
+
+def corners_of(image):
+    places = [(0, 0), (image.width - 1, 0), (0, image.height - 1), (image.width - 1, image.height - 1)]
+    return [" RGB"[int(np.argmax([100, *image.getpixel(place)]))] for place in places]
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("format_", ORIENTED)
+def test_c3_orientation_is_ignored(read, orientation, format_):
+    image = read(oriented(orientation, format_))
     assert image.size == (40, 20)
+    assert corners_of(image) == [" ", "R", "G", "B"]
     assert image.info == {}
     assert not image.getexif()
+
+
+# Row 0 and column 0 of what is stored are, by value of the tag: top-left, top-right, bottom-right, bottom-left, and
+# with rows and columns exchanged left-top, right-top, right-bottom, left-bottom (Exif 2.3, section 4.6.4).
+UPRIGHT = {1: " RGB", 2: "R BG", 3: "BGR ", 4: "GB R", 5: " GRB", 6: "G BR", 7: "BRG ", 8: "RB G"}
+
+
+@pytest.mark.parametrize("orientation", UPRIGHT)
+@pytest.mark.parametrize("format_", ORIENTED)
+def test_c3_orientation_is_applied_if_wanted(orientation, format_):
+    image = decode(oriented(orientation, format_), orientation="apply")
+    assert image.size == ((20, 40) if 5 <= orientation <= 8 else (40, 20))
+    assert "".join(corners_of(image)) == UPRIGHT[orientation]
+    assert image.info == {}
+    assert not image.getexif()
+
+
+@pytest.mark.parametrize("orientation", [0, 9, 65535])
+def test_c3_unknown_orientations_ask_for_nothing(orientation):
+    assert corners_of(decode(oriented(orientation), orientation="apply")) == [" ", "R", "G", "B"]
+
+
+DAMAGED_TAGS = (b"Exif\0\0", b"Exif\0\0XX*\0\10\0\0\0", b"Exif\0\0MM\0*\0\0\xff\xff", b"\xff" * 99)
+
+
+@pytest.mark.filterwarnings("ignore:Corrupt EXIF data")
+@pytest.mark.parametrize("tags", DAMAGED_TAGS)
+def test_c3_damaged_tags_ask_for_nothing(tags):
+    content = oriented(6, content=tags)
+    assert decode(content, orientation="apply").tobytes() == decode(content).tobytes()
+
+
+def test_c3_no_other_orientation_is_taken():
+    with pytest.raises(ArgumentError, match=r"orientation 'aply'.*'apply'"):
+        decode(oriented(6), orientation="aply")
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_bytes_are_read_like_files(read, format_):
+    content = encoded(noise(mode="P") if format_ == "GIF" else noise(), format_)
+    assert decode(content).tobytes() == read(content).tobytes()
+
+
+@pytest.mark.parametrize(("content", "reason"), [(b"", "empty"), (b"<html>404</html>", "not an image")])
+def test_bytes_that_are_no_image_are_named(content, reason):
+    with pytest.raises(ImageError, match=f"row 7.*{reason}"):
+        decode(content, name="row 7")
+    with pytest.raises(ImageError, match=f"{len(content)} bytes.*{reason}"):
+        decode(content)
 
 
 def test_c5_alpha_is_dropped(read):
@@ -190,7 +258,7 @@ def test_forbidden_files_are_named(tmp_path, monkeypatch):
     def forbid(*_args, **_options):  # the tests may run as root, whom no file mode stops
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr(builtins, "open", forbid)
+    monkeypatch.setattr(Path, "open", forbid)
     with pytest.raises(DatasetError, match=r"x\.png: Permission denied") as refusal:
         decode(file)
     assert not isinstance(refusal.value, ImageError)  # which would leave the image out for a fault of the system's
