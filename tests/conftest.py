@@ -5,10 +5,15 @@ import os
 import sys
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from oodometer import textures
 from oodometer.corruptions import registry
+
+# No test asserts a time: how long an example takes says more about the machine.
+hypothesis.settings.register_profile("oodometer", deadline=None)
+hypothesis.settings.load_profile("oodometer")
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 

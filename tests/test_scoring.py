@@ -59,6 +59,18 @@ def test_equals_a_plain_twin(logits, columns, data):
             assert math.isclose(found.nll[i], math.log(total) + highest - row[labels[i]], rel_tol=1e-5, abs_tol=1e-6)
         else:
             assert found.nll[i] == math.inf
+        shares = {c: math.exp(row[c] - highest) / total for c in columns}
+        brier = math.fsum((shares.get(c, 0) - (c == labels[i])) ** 2 for c in range(7))
+        assert math.isclose(found.brier[i], brier, rel_tol=1e-5, abs_tol=1e-12)
+
+
+def test_the_brier_score_at_its_ends():
+    """Sure and right: 0. Sure and wrong: 2. Undecided among k: (1 - 1/k)^2 + (k - 1) / k^2 = 1 - 1/k."""
+    sure, undecided = np.array([[900.0, 0, 0, 0]]), np.zeros((1, 4))
+    right, wrong = np.array([0], dtype=np.int32), np.array([2], dtype=np.int32)
+    assert score(sure, right, _space(4)).brier.tolist() == [0]
+    assert score(sure, wrong, _space(4)).brier.tolist() == [2]
+    assert score(undecided, wrong, _space(4)).brier.tolist() == [0.75]
 
 
 @given(logits_of_seven, st.floats(-100, 100))

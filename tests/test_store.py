@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from oodometer.errors import StoreError
 from oodometer.preprocess import PREPROCESS
 from oodometer.scoring import score
-from oodometer.store import BenchmarkRecord, Block, Manifest, ModelRecord, RunStore, Skipped, write_atomically
+from oodometer.store import FORMAT, BenchmarkRecord, Block, Manifest, ModelRecord, RunStore, Skipped, write_atomically
 from oodometer.types import CLEAN, Condition, LabelSpace, Protocol
 
 SPACE = LabelSpace("custom-7", tuple("abcdefg"), tuple("abcdefg"))
@@ -34,7 +34,7 @@ def _manifest(**changes):
     }
     benchmark.update({key: value for key, value in changes.items() if key in benchmark})
     return Manifest(
-        format=changes.get("format", 1),
+        format=changes.get("format", FORMAT),
         model=changes.get("model", ModelRecord("m", "f1", None)),
         benchmarks=(BenchmarkRecord(**benchmark),),
         baseline=None,
@@ -72,6 +72,7 @@ def test_a_block_comes_back_as_it_went(tmp_path):
         np.testing.assert_array_equal(table.top[:, i], scores.top[order])
         np.testing.assert_array_equal(table.confidence[:, i], scores.confidence[order])
         np.testing.assert_array_equal(table.nll[:, i], scores.nll[order])
+        np.testing.assert_array_equal(table.brier[:, i], scores.brier[order])
         np.testing.assert_array_equal(table.hits[:, i], scores.top[order, 0] == block.labels[order])
 
 
@@ -88,13 +89,13 @@ def test_any_cut_into_blocks_gives_the_same_table(tmp_path_factory, order, cuts)
         pieces.write_block("imagenet-c", start, _rows(block, rows))
     one, other = (store.table("imagenet-c", SPACE.name) for store in (whole, pieces))
     assert one.images == other.images
-    for field in ("labels", "top", "confidence", "nll"):
+    for field in ("labels", "top", "confidence", "nll", "brier"):
         np.testing.assert_array_equal(getattr(one, field), getattr(other, field))
 
 
 def _rows(block, rows):
     def taken(scores):
-        return type(scores)(scores.top[rows], scores.confidence[rows], scores.nll[rows])
+        return type(scores)(scores.top[rows], scores.confidence[rows], scores.nll[rows], scores.brier[rows])
 
     return Block(
         tuple(block.images[i] for i in rows),
@@ -242,6 +243,47 @@ def test_a_format_of_the_future_is_refused_by_its_number(tmp_path):
     store.write_manifest(_manifest(format=99))
     with pytest.raises(StoreError, match="format 99"):
         store.read_manifest()
+
+
+def _as_format_1(folder):
+    """Rewrite a run as the first format had it: no Brier score."""
+    import pyarrow.parquet as pq
+
+    for path in folder.glob("predictions/*/*.parquet"):
+        table = pq.read_table(path)
+        metadata = table.schema.metadata | {b"oodometer.format": b"1"}
+        pq.write_table(table.drop_columns("brier").replace_schema_metadata(metadata), path)
+    manifest = msgspec.json.decode((folder / "manifest.json").read_bytes())
+    (folder / "manifest.json").write_bytes(msgspec.json.encode(manifest | {"format": 1}))
+
+
+def test_a_run_of_format_1_is_read_and_continued(tmp_path):
+    store, whole = _store(tmp_path / "old"), _store(tmp_path / "new")
+    for run in (store, whole):
+        run.write_block("imagenet-c", 0, _block(["a.png", "b.png"], skipped=[Skipped("z.png", "cut")]))
+    _as_format_1(store.path)
+    for run in (store, whole):
+        run.write_block("imagenet-c", 2, _block(["c.png"], seed=1))
+    old, new = (run.table("imagenet-c", SPACE.name) for run in (store, whole))
+    assert old.images == new.images == ("a.png", "b.png", "c.png")
+    for field in ("labels", "top", "confidence", "nll"):
+        np.testing.assert_array_equal(getattr(old, field), getattr(new, field))
+    assert np.isnan(old.brier[:2]).all()
+    np.testing.assert_array_equal(old.brier[2], new.brier[2])
+    assert store.done("imagenet-c") == {"a.png", "b.png", "c.png", "z.png"}
+    store.check_same_plan(_manifest())
+
+
+def test_a_file_without_the_columns_of_its_format_is_refused(tmp_path):
+    import pyarrow.parquet as pq
+
+    store = _store(tmp_path)
+    store.write_block("imagenet-c", 0, _block(["a.png"]))
+    path = tmp_path / "predictions" / "imagenet-c" / "00000000.parquet"
+    table = pq.read_table(path)
+    pq.write_table(table.drop_columns("brier"), path)
+    with pytest.raises(StoreError, match="lacks columns"):
+        store.table("imagenet-c", SPACE.name)
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"null", b'{"format": 1}', b"\xff\xfe"])

@@ -20,13 +20,16 @@ class Scores:
     """What is kept of N rows of logits in one label space.
 
     ``top`` is int32, N x min(5, classes that take part): positions in the label space's ``classes``, best first; equal
-    logits keep the order of the columns. ``confidence`` is the largest softmax probability and ``nll`` the negative
-    log-likelihood of the label in nats (infinite if the label's column does not take part), both float32 of length N.
+    logits keep the order of the columns. ``confidence`` is the largest softmax probability, ``nll`` the negative
+    log-likelihood of the label in nats (infinite if the label's column does not take part) and ``brier`` the squared
+    distance, 0..2, of the probabilities from those that are 1 for the label and 0 for all others (1 and more if the
+    label's column does not take part); all float32 of length N.
     """
 
     top: NDArray[np.int32]
     confidence: NDArray[np.float32]
     nll: NDArray[np.float32]
+    brier: NDArray[np.float32]
 
 
 def score(logits: Logits, labels: NDArray[np.int32], space: LabelSpace) -> Scores:
@@ -56,18 +59,23 @@ def score(logits: Logits, labels: NDArray[np.int32], space: LabelSpace) -> Score
     order = _best(kept, min(TOP, len(columns)))
     highest = np.take_along_axis(kept, order[:, :1], axis=1)
     with np.errstate(under="ignore"):  # the probabilities of hopeless classes may vanish
-        log_total = np.log(np.exp(kept - highest).sum(axis=1))
+        shares = np.exp(kept - highest)
+        total = shares.sum(axis=1)
+        squares = np.einsum("ij,ij->i", shares, shares) / total**2
+    log_total = np.log(total)
     position = np.full(space.width, -1)
     position[columns] = np.arange(len(columns))
     at = position[labels]
     with_label = at >= 0
     shifted = kept[np.arange(len(kept)), at] - highest[:, 0]
     nll = np.where(with_label, log_total - shifted, np.inf)
-    with np.errstate(over="ignore"):  # a loss beyond float32 is infinite
+    with np.errstate(over="ignore", under="ignore"):  # a loss beyond float32 is infinite
         return Scores(
             top=columns[order].astype(np.int32),
             confidence=np.exp(-log_total).astype(np.float32),
             nll=nll.astype(np.float32),
+            # The label's own term (1 - p)^2 replaces its p^2; rounding may take the sum below 0.
+            brier=np.maximum(1 - 2 * np.exp(-nll) + squares, 0).astype(np.float32),
         )
 
 

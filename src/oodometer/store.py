@@ -20,6 +20,7 @@ prediction   int32         the best class, a position among the logits' columns
 top5         list<int32>   the best five classes, best first
 confidence   float32       softmax probability of the best class, 0..1
 nll          float32       negative log-likelihood of the label, in nats
+brier        float32       squared distance of the probabilities from the label's, 0..2 (from format 2 on)
 ===========  ============  ===========================================================================================
 
 The file's metadata name the format (``oodometer.format``), the plan of the run by its SHA-256 (``oodometer.plan``),
@@ -28,7 +29,7 @@ so that predictions of another run are never taken for its own, and the images o
 to the disk and renamed, so it is there whole or not at all: a killed run loses at most the block it was in, and the
 union of the files of two partial runs of one plan that have no image in common is a run.
 
-Format history: 1 - first.
+Format history: 1 - first; 2 - the Brier score. Runs of format 1 are read, and continued, with that column as NaN.
 """
 
 from __future__ import annotations
@@ -67,7 +68,12 @@ __all__ = [
     "write_atomically",
 ]
 
-FORMAT = 1
+FORMAT = 2
+
+READABLE = (1, 2)
+"""The formats that can be read."""
+
+_ENCODED = {str(version).encode(): version for version in READABLE}
 
 LOCK = ".lock"
 """The file by which processes exclude each other from a run's folder."""
@@ -161,8 +167,9 @@ class Example:
 class Table:
     """The predictions of one benchmark in one label space: N images x C conditions.
 
-    ``labels`` is int32 (N,), ``top`` int32 (N, C, 5 or fewer), ``confidence`` and ``nll`` float32 (N, C). The images
-    are sorted by id, whatever the order of evaluation was.
+    ``labels`` is int32 (N,), ``top`` int32 (N, C, 5 or fewer), ``confidence``, ``nll`` and ``brier`` float32 (N, C);
+    ``brier`` is NaN where a run of format 1 did not keep it. The images are sorted by id, whatever the order of
+    evaluation was.
     """
 
     images: tuple[str, ...]
@@ -171,6 +178,7 @@ class Table:
     top: NDArray[np.int32]
     confidence: NDArray[np.float32]
     nll: NDArray[np.float32]
+    brier: NDArray[np.float32]
 
     @property
     def hits(self) -> NDArray[np.bool_]:
@@ -274,9 +282,9 @@ class RunStore:
             raise StoreError(f"{self.manifest_path} cannot be read: {error.strerror or error}.") from error
         except (msgspec.DecodeError, AttributeError, UnicodeDecodeError) as error:
             raise StoreError(f"{self.manifest_path} is damaged: {error}.") from error
-        if version != FORMAT:
+        if version not in READABLE:
             raise StoreError(
-                f"{self.manifest_path} has format {version!r}; this version of Oodometer reads format {FORMAT}. "
+                f"{self.manifest_path} has format {version!r}; this version of Oodometer reads formats up to {FORMAT}. "
                 "Read it with the version named in its environment, or upgrade."
             )
         try:
@@ -358,7 +366,7 @@ class RunStore:
         import pyarrow.compute as pc
 
         parts = [
-            file.filter(pc.equal(file["label_space"], label_space)).replace_schema_metadata(None)
+            _completed(file.filter(pc.equal(file["label_space"], label_space)).replace_schema_metadata(None))
             for file in self._files(benchmark)
         ]
         return _dense(pa.concat_tables(parts) if parts else _schema().empty_table(), self._folder(benchmark))
@@ -421,12 +429,13 @@ class RunStore:
             with _mapped_errors(f"reading {path}"), path.open("rb") as opened:
                 file = pq.ParquetFile(opened, page_checksum_verification=True)
                 metadata = file.schema_arrow.metadata or {}
-                if metadata.get(b"oodometer.format") != str(FORMAT).encode() or metadata.get(b"oodometer.plan") != plan:
+                version = metadata.get(b"oodometer.format")
+                if version not in _ENCODED or metadata.get(b"oodometer.plan") != plan:
                     raise StoreError(
                         f"{path} holds predictions of another run, or of another version. Delete that file to have its "
                         "images evaluated again."
                     )
-                if not file.schema_arrow.equals(_schema()):
+                if not file.schema_arrow.equals(_schema(_ENCODED[version])):
                     raise StoreError(f"{path} lacks columns. Delete it to have its images evaluated again.")
                 table = file.read(columns=columns)
             yield table
@@ -440,7 +449,16 @@ def _skipped(file: Any) -> list[Skipped]:  # noqa: ANN401 - pyarrow publishes no
     return [Skipped(s["image"], s["reason"]) for s in json.loads(file.schema.metadata[b"oodometer.skipped"])]
 
 
-def _schema() -> Any:  # noqa: ANN401 - pyarrow publishes no types
+def _completed(file: Any) -> Any:  # noqa: ANN401 - pyarrow publishes no types
+    """Add the column that format 1 lacks."""
+    import pyarrow as pa
+
+    if "brier" in file.column_names:
+        return file
+    return file.append_column("brier", pa.array(np.full(len(file), np.nan, dtype=np.float32)))
+
+
+def _schema(version: int = FORMAT) -> Any:  # noqa: ANN401 - pyarrow publishes no types
     import pyarrow as pa
 
     return pa.schema(
@@ -454,6 +472,7 @@ def _schema() -> Any:  # noqa: ANN401 - pyarrow publishes no types
             ("top5", pa.list_(pa.int32())),
             ("confidence", pa.float32()),
             ("nll", pa.float32()),
+            *([("brier", pa.float32())] if version > 1 else []),
         ]
     )
 
@@ -473,6 +492,7 @@ def _columns(block: Block) -> dict[str, Any]:
         columns["top5"] += scores.top.tolist()
         columns["confidence"] += scores.confidence.tolist()
         columns["nll"] += scores.nll.tolist()
+        columns["brier"] += scores.brier.tolist()
     return columns
 
 
@@ -497,12 +517,13 @@ def _dense(rows: Any, where: Path) -> Table:  # noqa: ANN401 - pyarrow publishes
     width = len(rows["top5"][0]) if len(rows) else 1
     top = np.zeros((*shape, width), dtype=np.int32)
     labels = np.zeros(len(names), dtype=np.int32)
-    confidence, nll = np.zeros(shape, dtype=np.float32), np.zeros(shape, dtype=np.float32)
+    confidence, nll, brier = (np.zeros(shape, dtype=np.float32) for _ in range(3))
     labels[at_image] = rows["label"].to_numpy()
     top[at_image, at_condition] = rows["top5"].combine_chunks().flatten().to_numpy().reshape(-1, width)
     confidence[at_image, at_condition] = rows["confidence"].to_numpy()
     nll[at_image, at_condition] = rows["nll"].to_numpy()
-    return Table(tuple(names), labels, conditions, top, confidence, nll)
+    brier[at_image, at_condition] = rows["brier"].to_numpy()
+    return Table(tuple(names), labels, conditions, top, confidence, nll, brier)
 
 
 def _codes(column: Any) -> tuple[list[str], NDArray[np.intp]]:  # noqa: ANN401 - pyarrow publishes no types

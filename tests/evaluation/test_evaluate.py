@@ -28,7 +28,7 @@ def _tables(run):
 def _equal(one, other):
     for a, b in zip(_tables(one), _tables(other), strict=True):
         assert (a.images, a.conditions) == (b.images, b.conditions)
-        for field in ("labels", "top", "confidence", "nll"):
+        for field in ("labels", "top", "confidence", "nll", "brier"):
             np.testing.assert_array_equal(getattr(a, field), getattr(b, field))
     return True
 

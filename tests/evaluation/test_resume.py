@@ -36,7 +36,7 @@ def _start(root, out):
 def _same(one, other):
     a, b = (run.store.table("imagenet-c", "imagenet-1k") for run in (one, other))
     assert (a.images, a.conditions) == (b.images, b.conditions)
-    for field in ("labels", "top", "confidence", "nll"):
+    for field in ("labels", "top", "confidence", "nll", "brier"):
         np.testing.assert_array_equal(getattr(a, field), getattr(b, field))
 
 

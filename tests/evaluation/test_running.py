@@ -21,7 +21,7 @@ def _line(run, baseline, halves):
         logits = {c: np.eye(1000)[table.top[part, i, 0]] for i, c in enumerate(table.conditions)}
         scores = tuple((c, "imagenet-1k", score(logits[c], table.labels[part], space), None) for c in table.conditions)
         blocks.append(Block(tuple(table.images[i] for i in part), table.labels[part], scores))
-    empty = type(table)((), table.labels[:0], (), table.top[:0, :0], table.confidence[:0, :0], table.nll[:0, :0])
+    empty = type(table)((), table.labels[:0], (), table.top[:0, :0], *[table.nll[:0, :0]] * 3)
     earlier = empty
     if halves == 2:
         first = slice(0, len(blocks[0].images))
@@ -32,6 +32,7 @@ def _line(run, baseline, halves):
             table.top[first],
             table.confidence[first],
             table.nll[first],
+            table.brier[first],
         )
         blocks = blocks[1:]
     line = RunningResult("imagenet-1k", baseline, earlier)

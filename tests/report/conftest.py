@@ -12,7 +12,7 @@ import pytest
 
 from oodometer.families import IMAGENET_C, SEVERITIES
 from oodometer.scoring import Scores
-from oodometer.store import BenchmarkRecord, Block, Example, Manifest, ModelRecord, RunStore, Skipped
+from oodometer.store import FORMAT, BenchmarkRecord, Block, Example, Manifest, ModelRecord, RunStore, Skipped
 from oodometer.types import CLEAN, Condition, Preprocess, Protocol
 
 CELLS = (CLEAN, *(Condition(name, severity) for name in IMAGENET_C for severity in SEVERITIES))
@@ -52,6 +52,7 @@ def scores(labels, hits, classes):
         top=((best[:, None] + [0, 2, 3, 4, 5]) % classes).astype(np.int32),
         confidence=np.linspace(0.1, 0.9, len(labels), dtype=np.float32),
         nll=np.ones(len(labels), dtype=np.float32),
+        brier=np.full(len(labels), 0.5, dtype=np.float32),
     )
 
 
@@ -134,7 +135,7 @@ def make_run(tmp_path):
         model = ModelRecord(plan.model, "abc", {"mean": [0.498], "std": [0.502]})
         command, environment = "oodometer evaluate demo --data val", {"oodometer": "0.1.0"}
         created = "2026-01-01T00:00:00+00:00"
-        store.write_manifest(Manifest(1, model, tuple(records), plan.baseline, created, command, environment))
+        store.write_manifest(Manifest(FORMAT, model, tuple(records), plan.baseline, created, command, environment))
         for name, block in blocks.items():
             if block.images:
                 store.write_block(name, 0, block)
