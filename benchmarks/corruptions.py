@@ -40,7 +40,6 @@ import importlib.util
 import itertools
 import json
 import multiprocessing
-import platform
 import statistics
 import sys
 import time
@@ -53,6 +52,7 @@ import cv2
 import numpy as np
 import PIL.Image
 import PIL.ImageOps
+from machine import machine, print_table
 
 import oodometer
 from oodometer.families import GROUPS, IMAGENET_C, SEVERITIES
@@ -200,7 +200,7 @@ def table(found: dict[str, Corrupt], cells: Sequence[Cell], images: Sequence[np.
         means = {who: statistics.fmean(medians[who][cell] for cell in counted) for who in found}
         lines.append(["**mean of 15 x 5**", *_line(means), ""])
     title = f"Milliseconds an image of 224 x 224, one thread, median of {rounds} rounds"
-    _print(title, ["cell", OURS, *peers, "better peer / ours", "bounded by"], lines)
+    print_table(title, ["cell", OURS, *peers, "better peer / ours", "bounded by"], lines)
     return {
         "cells": {
             f"{cell[0]}:{cell[1]}": {
@@ -227,7 +227,7 @@ def glass(found: dict[str, Corrupt], rounds: int) -> dict:
     cells = [("glass_blur", severity) for severity in SEVERITIES]
     times = measure(found, cells, [synthetic(seed, 427, 640) for seed in range(2)], rounds)
     seconds = {who: sum(statistics.median(times[who][cell]) for cell in cells) / 1000 for who in found}
-    _print(
+    print_table(
         "Glass blur at 427 x 640, severities 1 to 5 together, seconds", [*found, "better peer / ours"], [_line(seconds)]
     )
     return seconds
@@ -244,7 +244,7 @@ def sizes(found: dict[str, Corrupt], names: Sequence[str], rounds: int) -> dict:
             scales[name].append(min(times[name, 3]) * 1e6 / (height * width))
     titles = [f"{width} x {height}" for height, width in SIZES]
     lines = [[name, *(f"{ms:.2f}" for ms in of), f"{max(of) / min(of):.2f}"] for name, of in scales.items()]
-    _print("Milliseconds a megapixel, severity 3", ["corruption", *titles, "most / least"], lines)
+    print_table("Milliseconds a megapixel, severity 3", ["corruption", *titles, "most / least"], lines)
     return {name: dict(zip(titles, of, strict=True)) for name, of in scales.items()}
 
 
@@ -258,7 +258,7 @@ def memory(cells: Sequence[Cell]) -> dict:
     worst = {name: max((peaks[cell], cell[1]) for cell in cells if cell[0] == name) for name in names}
     lines = [[name, f"{peak:.1f}", severity] for name, (peak, severity) in worst.items()]
     title = "Extra memory at 4000 x 3000, the result included, in sizes of the image (36 MB)"
-    _print(title, ["corruption", "most", "at severity"], lines)
+    print_table(title, ["corruption", "most", "at severity"], lines)
     return {f"{cell[0]}:{cell[1]}": peak for cell, peak in peaks.items()}
 
 
@@ -295,39 +295,8 @@ def threads(found: dict[str, Corrupt], cells: Sequence[Cell], images: Sequence[n
                 of.append(time.perf_counter() - start)
     rates = {count: len(images) * len(cells) / statistics.median(of) for count, of in seconds.items()}
     lines = [[count, f"{rate:.0f}", f"{rate / rates[1]:.2f}"] for count, rate in rates.items()]
-    _print("Throughput with threads", ["threads", "corrupted images a second", "over one thread"], lines)
+    print_table("Throughput with threads", ["threads", "corrupted images a second", "over one thread"], lines)
     return {str(count): rate for count, rate in rates.items()}
-
-
-def machine() -> dict[str, str]:
-    """Name what the figures depend on."""
-    from numba.core.registry import cpu_target
-
-    _, cpu, features = cpu_target.target_context.codegen().magic_tuple()
-    info = Path("/proc/cpuinfo")
-    models = [line for line in info.read_text().splitlines() if line.startswith("model name")] if info.exists() else []
-    packages = [OURS, *PEERS.values(), "numpy", "scipy", "numba", "opencv-python-headless", "pillow", "scikit-image"]
-    return {
-        "processor": models[0].partition(":")[2].strip() if models else platform.machine(),
-        "processors": str(os.cpu_count()),
-        "system": platform.platform(),
-        "code for": f"{cpu}, {'with' if '+avx512f' in features else 'without'} AVX-512",
-        "python": platform.python_version(),
-        **{package: version for package in packages if (version := _version(package))},
-    }
-
-
-def _version(package: str) -> str:
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return oodometer.__version__ if package == OURS else ""  # ours may run from a checkout
-
-
-def _print(title: str, head: Sequence[str], lines: Iterable[Sequence[object]]) -> None:
-    rows = [head, ["---"] * len(head), *lines]
-    sys.stdout.write(f"\n{title}\n\n" + "".join(f"| {' | '.join(map(str, row))} |\n" for row in rows))
-    sys.stdout.flush()
 
 
 def _cells(words: Sequence[str]) -> list[Cell]:
@@ -377,7 +346,7 @@ def main() -> None:
         "threads": lambda: threads(found, cells, images, rounds),
     }
     about = machine()
-    _print("Machine", ["what", "which"], about.items())
+    print_table("Machine", ["what", "which"], about.items())
     figures = {name: sections[name]() for name in arguments.sections}
     if arguments.json:
         arguments.json.write_text(json.dumps({"machine": about, **figures}, indent=1) + "\n", encoding="utf-8")
