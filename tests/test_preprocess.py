@@ -1,12 +1,13 @@
 """The resize and crop of the published ImageNet-C, against a plain twin."""
 
+import msgspec
 import numpy as np
 import PIL.Image
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from oodometer.errors import ArgumentError
+from oodometer.errors import ArgumentError, ImageError
 from oodometer.preprocess import PREPROCESS, apply
 from oodometer.types import Preprocess
 
@@ -122,6 +123,54 @@ def test_other_modes_are_refused(mode):
 def test_a_crop_larger_than_the_picture_is_refused():
     with pytest.raises(ArgumentError, match="223x300"):
         apply(picture(223, 300), Preprocess("crop", "crop", None, 224))
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.integers(2, 600), st.integers(2, 600))
+def test_inception299_is_that_of_the_published_script(width, height):
+    # Written with Pillow's calls: 0.875 of each side from the middle, then 299 x 299, whatever the ratio.
+    image = picture(width, height)
+    kept = int(0.875 * width), int(0.875 * height)
+    left, top = int(np.rint((width - kept[0]) / 2)), int(np.rint((height - kept[1]) / 2))
+    cut = image.crop((left, top, left + kept[0], top + kept[1])).resize((299, 299), PIL.Image.Resampling.BILINEAR)
+    assert np.array_equal(apply(image, PREPROCESS["inception299"]), np.asarray(cut))
+
+
+@pytest.mark.parametrize("size", [(500, 375), (64, 64), (1, 1), (3, 900), (63, 65)])
+def test_tiny64_is_the_whole_picture(size):
+    image = picture(*size)
+    result = apply(image, PREPROCESS["tiny64"])
+    assert result.shape == (64, 64, 3)
+    assert np.abs(result - plain_resize(np.asarray(image, dtype=float), 64, 64)).max() <= 1
+
+
+@pytest.mark.parametrize("size", [(1, 1), (1, 50), (50, 1)])
+def test_a_share_of_one_pixel_is_refused(size):
+    with pytest.raises(ImageError, match=f"{size[0]}x{size[1]}.*0.875"):
+        apply(picture(*size), PREPROCESS["inception299"])
+
+
+def test_a_narrow_picture_is_refused_before_it_becomes_huge():
+    with pytest.raises(ImageError, match="1x60000"):
+        apply(PIL.Image.new("RGB", (1, 60000)), IMAGENET224)
+
+
+@pytest.mark.parametrize("preset", PREPROCESS.values(), ids=lambda preset: preset.name)
+def test_presets_are_stored_and_read_as_they_are(preset):
+    assert msgspec.json.decode(msgspec.json.encode(preset), type=Preprocess) == preset
+
+
+@pytest.mark.parametrize(
+    ("name", "stored"),
+    [
+        ("imagenet224", b'{"name":"imagenet224","label":"256->224","resize":256,"crop":224}'),
+        ("none", b'{"name":"none","label":"no resize","resize":null,"crop":null}'),
+    ],
+)
+def test_the_presets_of_stored_runs_are_still_the_same(name, stored):
+    # To the byte: the digest of a run's plan is made of them.
+    assert msgspec.json.encode(PREPROCESS[name]) == stored
+    assert msgspec.json.decode(stored, type=Preprocess) == PREPROCESS[name]
 
 
 def test_presets_are_named_after_themselves():

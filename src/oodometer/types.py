@@ -88,14 +88,15 @@ class Dataset(typing.Protocol):
 class Preprocess:
     """The geometry before the corruption, as numbers: uint8 in, uint8 out.
 
-    ``resize`` is the length of the shorter side after a Pillow bilinear resize, ``crop`` the side of the central crop;
-    ``None`` leaves the step out. ``label`` is how people write it, such as ``256->224``.
+    ``resize`` is what a Pillow bilinear resize leads to: the length of the shorter side, or width and height. ``crop``
+    is how much a central crop keeps: a whole number is a side in pixels, after the resize; a fraction is a share of
+    each side, before the resize. ``None`` leaves the step out. ``label`` is how people write it, such as ``256->224``.
     """
 
     name: str
     label: str
-    resize: int | None
-    crop: int | None
+    resize: int | tuple[int, int] | None
+    crop: int | float | None
 
 
 @dataclass(frozen=True, slots=True)
