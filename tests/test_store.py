@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oodometer.errors import StoreError
+from oodometer.outfolder import write_atomically
 from oodometer.preprocess import PREPROCESS
 from oodometer.scoring import score
-from oodometer.store import FORMAT, BenchmarkRecord, Block, Manifest, ModelRecord, RunStore, Skipped, write_atomically
+from oodometer.store import FORMAT, BenchmarkRecord, Block, Manifest, ModelRecord, RunStore, Skipped
 from oodometer.types import CLEAN, Condition, LabelSpace, Protocol
 
 SPACE = LabelSpace("custom-7", tuple("abcdefg"), tuple("abcdefg"))

@@ -4,36 +4,35 @@ from __future__ import annotations
 
 import bisect
 import contextlib
-import importlib.metadata
 import os
-import platform
 import shlex
 import shutil
 import sys
 import tempfile
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import filelock
 import msgspec
 import numpy as np
 
 from oodometer import arguments, plan
+from oodometer.continuing import environment
 from oodometer.datasets import LABEL_SPACES, imagenet1k, open_folder
 from oodometer.datasets import imagenet_r as imagenet_r_classes
 from oodometer.errors import ArgumentError, DatasetError, StoreError
 from oodometer.metrics import BASELINES, Baseline, BaselineSpec, load_baseline
 from oodometer.models import Normalization, load_model, parse_normalization
+from oodometer.outfolder import check_apart, exclusive
 from oodometer.plan import Benchmark
 from oodometer.progress import Observer, ProgressBar, Silent
 from oodometer.road import Execution, Stage, drive, repeat_clean
 from oodometer.run import Run
 from oodometer.running import RunningResult
-from oodometer.store import FORMAT, LOCK, Manifest, ModelRecord, RunStore, Table
+from oodometer.store import FORMAT, Manifest, ModelRecord, RunStore, Table
 from oodometer.types import CLEAN, Dataset, Model
 
 __all__ = ["evaluate", "evaluate_benchmarks"]
@@ -176,9 +175,8 @@ def _open_renditions(imagenet_r: str | os.PathLike[str], out: str | os.PathLike[
 
 
 def _check_apart(out: str | os.PathLike[str] | None, folder: Path) -> None:
-    """Refuse to write a run where its own images lie: the next reading would take it for a class."""
-    if out is not None and arguments.path("The run's folder", out).resolve().is_relative_to(folder.resolve()):
-        raise ArgumentError(f"The run's folder {out} lies within the data {folder}. Choose one outside.")
+    if out is not None:
+        check_apart(arguments.path("The run's folder", out), folder)
 
 
 def evaluate_benchmarks(
@@ -201,7 +199,11 @@ def evaluate_benchmarks(
             out = tempfile.mkdtemp(prefix="oodometer-")
             on_error.callback(shutil.rmtree, out, ignore_errors=True)
         store = RunStore(out)
-        with _exclusive(store), ProgressBar() if progress else contextlib.nullcontext(Silent()) as observer:
+        with (
+            exclusive(store.path, "evaluating", store.exists, store.check_can_begin),
+            ProgressBar() if progress else contextlib.nullcontext(Silent()) as observer,
+        ):
+            store.remove_leftovers()
             if store.exists():
                 store.check_same_plan(manifest)
                 if baseline != "auto":
@@ -287,7 +289,7 @@ def _manifest(model: Model, benchmarks: Sequence[Benchmark], baseline: Baseline 
         baseline=_recorded(baseline),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         command=_text(shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])),
-        environment=_environment(),
+        environment=environment("torch"),
     )
 
 
@@ -319,39 +321,3 @@ def _describe(model: Model) -> ModelRecord:
 def _text(text: str) -> str:
     """Escape what UTF-8 cannot hold, such as a file name in another encoding."""
     return text.encode("utf-8", "backslashreplace").decode()
-
-
-def _environment() -> dict[str, str]:
-    """Return the versions of what pixels and predictions can depend on."""
-    versions = {"python": platform.python_version(), "machine": f"{platform.system()} {platform.machine()}"}
-    for package in ("oodometer", "numpy", "scipy", "opencv-python-headless", "pillow", "numba", "torch"):
-        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            versions[package] = importlib.metadata.version(package)
-    return versions
-
-
-@contextlib.contextmanager
-def _exclusive(store: RunStore) -> Iterator[None]:
-    """Keep other processes out of a run's folder; the lock goes with the process, however that ends."""
-    try:
-        made = not store.path.exists()
-        store.path.mkdir(parents=True, exist_ok=True)
-        store.check_can_begin()
-        lock = filelock.FileLock(store.path / LOCK, timeout=0)
-        lock.acquire()
-        store.remove_leftovers()
-    except filelock.Timeout as error:
-        raise StoreError(
-            f"Another process is evaluating into {store.path}. Wait for it, or choose another folder."
-        ) from error
-    except OSError as error:
-        raise StoreError(f"Cannot write to the output folder {store.path}: {error.strerror or error}.") from error
-    try:
-        yield
-    finally:
-        lock.release()
-        if not store.exists():
-            (store.path / LOCK).unlink(missing_ok=True)
-            if made:
-                with contextlib.suppress(OSError):
-                    store.path.rmdir()

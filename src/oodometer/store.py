@@ -34,12 +34,9 @@ Format history: 1 - first; 2 - the Brier score. Runs of format 1 are read, and c
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import hashlib
 import json
 import os
-import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,13 +47,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oodometer import arguments
+from oodometer.continuing import differences
 from oodometer.errors import StoreError
+from oodometer.outfolder import LOCK, TEMPORARY, mapped_errors, write_atomically
 from oodometer.scoring import Scores
 from oodometer.types import Condition, Protocol
 
 __all__ = [
     "FORMAT",
-    "LOCK",
     "BenchmarkRecord",
     "Block",
     "Example",
@@ -65,7 +63,6 @@ __all__ = [
     "RunStore",
     "Skipped",
     "Table",
-    "write_atomically",
 ]
 
 FORMAT = 2
@@ -74,9 +71,6 @@ READABLE = (1, 2)
 """The formats that can be read."""
 
 _ENCODED = {str(version).encode(): version for version in READABLE}
-
-LOCK = ".lock"
-"""The file by which processes exclude each other from a run's folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,50 +180,6 @@ class Table:
         return np.asarray(self.top[:, :, 0] == self.labels[:, None])
 
 
-@contextlib.contextmanager
-def _mapped_errors(doing: str) -> Iterator[None]:
-    """Turn the operating system's and the Parquet reader's errors into ours, naming what was being done."""
-    import pyarrow
-
-    try:
-        yield
-    except OSError as error:
-        if error.errno == errno.ENOSPC:
-            raise StoreError(
-                f"The disk is full while {doing}. What was written before is safe: free some space and run the same "
-                "command again to continue."
-            ) from error
-        raise StoreError(f"Failed while {doing}: {error.strerror or error}.") from error
-    except pyarrow.ArrowException as error:
-        raise StoreError(f"Failed while {doing}: it is damaged ({error}). Delete it to have it made again.") from error
-
-
-_TEMPORARY = ".oodometer-tmp"
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file so that it is there whole or not at all, even if the process is killed or the disk fills up.
-
-    Raises
-    ------
-    StoreError
-        If it cannot be written; nothing is left behind then.
-    """
-    temporary = path.with_name(f".{uuid.uuid4().hex}{_TEMPORARY}")
-    with _mapped_errors(f"writing {path}"):
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with temporary.open("wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                temporary.unlink(missing_ok=True)
-            raise
-
-
 class RunStore:
     """A run folder: created or opened by path, written block by block, read as tables."""
 
@@ -262,8 +212,9 @@ class RunStore:
 
     def remove_leftovers(self) -> None:
         """Delete what a killed process had not finished writing."""
-        for path in self.path.rglob(f".*{_TEMPORARY}"):
-            path.unlink(missing_ok=True)
+        with mapped_errors(f"clearing {self.path}"):
+            for path in self.path.rglob(f".*{TEMPORARY}"):
+                path.unlink(missing_ok=True)
 
     def read_manifest(self) -> Manifest:
         """Read the manifest.
@@ -305,13 +256,11 @@ class RunStore:
         StoreError
             If the folder holds a run of another model, data set or protocol; the message says which differs.
         """
-        differences = _differences(_plan(self.read_manifest()), _plan(planned))
-        if differences:
-            changed = (
-                " (images were added, removed, renamed, relabelled or replaced)" if "digest" in differences else ""
-            )
+        found = differences(_plan(self.read_manifest()), _plan(planned))
+        if found:
+            changed = " (images were added, removed, renamed, relabelled or replaced)" if "digest" in found else ""
             raise StoreError(
-                f"{self.path} holds another run. {differences}{changed} Choose another folder, or delete this one."
+                f"{self.path} holds another run. {found}{changed} Choose another folder, or delete this one."
             )
 
     def check_same_environment(self, planned: Manifest) -> None:
@@ -322,10 +271,10 @@ class RunStore:
         StoreError
             If a version differs; the message says which.
         """
-        differences = _differences(self.read_manifest().environment, planned.environment)
-        if differences:
+        found = differences(self.read_manifest().environment, planned.environment)
+        if found:
             raise StoreError(
-                f"{self.path} was begun with other versions, which may give other pixels. {differences} Continue with "
+                f"{self.path} was begun with other versions, which may give other pixels. {found} Continue with "
                 "those versions, or begin again in another output folder."
             )
 
@@ -399,7 +348,7 @@ class RunStore:
         path = self._examples(benchmark)
         if not path.is_file():
             return []
-        with _mapped_errors(f"reading {path}"), path.open("rb") as file:
+        with mapped_errors(f"reading {path}"), path.open("rb") as file:
             return [
                 Example(
                     image=row["image"],
@@ -426,7 +375,7 @@ class RunStore:
         plan = self._plan_digest().encode() if paths else b""
         for path in paths:
             # Opened here, since the Parquet reader takes a path such as ``~/x`` or ``s3:x`` for something else.
-            with _mapped_errors(f"reading {path}"), path.open("rb") as opened:
+            with mapped_errors(f"reading {path}"), path.open("rb") as opened:
                 file = pq.ParquetFile(opened, page_checksum_verification=True)
                 metadata = file.schema_arrow.metadata or {}
                 version = metadata.get(b"oodometer.format")
@@ -543,24 +492,3 @@ def _plan(manifest: Manifest) -> dict[str, Any]:
     for record in records:
         del record["dataset"]  # what the folder is called; its content has a digest
     return {"model": model, "benchmarks": {record.pop("name"): record for record in records}}
-
-
-def _differences(there: object, now: object) -> str:
-    """Say in which entries two plans differ, and how."""
-    leaves = list(_differing_leaves(there, now, ""))
-    return " ".join(f"{where}: there {_short(one)}, now {_short(other)}." for where, one, other in leaves)
-
-
-def _differing_leaves(there: object, now: object, where: str) -> Iterator[tuple[str, object, object]]:
-    if isinstance(there, dict) and isinstance(now, dict):
-        for key in dict.fromkeys([*there, *now]):
-            yield from _differing_leaves(there.get(key), now.get(key), f"{where}.{key}" if where else str(key))
-    elif isinstance(there, list) and isinstance(now, list) and there != now:
-        yield where, [x for x in there if x not in now] or there, [x for x in now if x not in there] or now
-    elif there != now:
-        yield where, there, now
-
-
-def _short(value: object) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."

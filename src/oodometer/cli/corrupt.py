@@ -36,7 +36,7 @@ def corrupt(image: str, corruption: str, severity: float, out: str, **options: A
     """Corrupt one IMAGE file, at its own size."""
     from oodometer import corruptions
     from oodometer.datasets.decode import decode
-    from oodometer.store import write_atomically
+    from oodometer.outfolder import write_atomically
 
     made = corruptions.corrupt(decode(path("IMAGE", image)), corruption, severity, **options)
     target = path("The output", out)

@@ -8,10 +8,11 @@ from pathlib import Path
 import msgspec
 
 from oodometer.metrics import BaselineSpec
+from oodometer.outfolder import write_atomically
 from oodometer.report.html import page_html
 from oodometer.report.reader import summarize
 from oodometer.report.results import results
-from oodometer.store import RunStore, write_atomically
+from oodometer.store import RunStore
 
 __all__ = ["write_report"]
 

@@ -1,0 +1,116 @@
+"""The folder that a command writes into: whole files or none, one process at a time, apart from the sources."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import filelock
+
+from oodometer.errors import ArgumentError, StoreError
+
+__all__ = ["LOCK", "TEMPORARY", "check_apart", "exclusive", "mapped_errors", "write_atomically"]
+
+LOCK = ".lock"
+"""The file by which processes exclude each other from a folder."""
+
+TEMPORARY = ".oodometer-tmp"
+"""How the name of a file ends that is not finished."""
+
+
+@contextlib.contextmanager
+def mapped_errors(doing: str) -> Iterator[None]:
+    """Turn the operating system's and the Parquet reader's errors into ours, naming what was being done."""
+    import pyarrow
+
+    try:
+        yield
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise StoreError(
+                f"The disk is full while {doing}. What was written before is safe: free some space and run the same "
+                "command again to continue."
+            ) from error
+        raise StoreError(f"Failed while {doing}: {error.strerror or error}.") from error
+    except pyarrow.ArrowException as error:
+        raise StoreError(f"Failed while {doing}: it is damaged ({error}). Delete it to have it made again.") from error
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file so that it is there whole or not at all, even if the process is killed or the disk fills up.
+
+    Raises
+    ------
+    StoreError
+        If it cannot be written; nothing is left behind then.
+    """
+    temporary = path.with_name(f".{uuid.uuid4().hex}{TEMPORARY}")
+    with mapped_errors(f"writing {path}"):
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with temporary.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
+            raise
+
+
+@contextlib.contextmanager
+def exclusive(folder: Path, doing: str, begun: Callable[[], bool], check: Callable[[], None]) -> Iterator[None]:
+    """Make a folder and keep other processes out of it; the lock goes with the process, however that ends.
+
+    Parameters
+    ----------
+    folder
+        The folder. If nothing was begun in it at the end, a folder of our making is removed again.
+    doing
+        What the other process would be doing, such as ``"evaluating"``.
+    begun
+        Says whether there is something to continue.
+    check
+        Raises if the folder holds something else; called before the lock is written.
+
+    Raises
+    ------
+    StoreError
+        If another process holds the folder, or if it cannot be written to.
+    """
+    try:
+        made = not folder.exists()
+        folder.mkdir(parents=True, exist_ok=True)
+        check()
+        lock = filelock.FileLock(folder / LOCK, timeout=0)
+        lock.acquire()
+    except filelock.Timeout as error:
+        raise StoreError(f"Another process is {doing} into {folder}. Wait for it, or choose another folder.") from error
+    except OSError as error:
+        raise StoreError(f"Cannot write to the output folder {folder}: {error.strerror or error}.") from error
+    try:
+        yield
+    finally:
+        lock.release()
+        if not begun():
+            (folder / LOCK).unlink(missing_ok=True)
+            if made:
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
+
+
+def check_apart(out: Path, source: Path) -> None:
+    """Refuse to write where the sources lie: the next reading would take the results for a class.
+
+    Raises
+    ------
+    ArgumentError
+        If the output folder lies within the folder of the sources, or is it.
+    """
+    if out.resolve().is_relative_to(source.resolve()):
+        raise ArgumentError(f"The output folder {out} lies within the data {source}. Choose one outside.")
