@@ -9,13 +9,10 @@ from __future__ import annotations
 
 import functools
 import io
-import os
-from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
-from typing import TypeVar
 
 import numpy as np
 import PIL.Image
@@ -27,12 +24,10 @@ from oodometer.errors import DatasetError, ImageError, ModelError, OodometerErro
 from oodometer.plan import Benchmark
 from oodometer.scoring import Scores, score
 from oodometer.store import Block, Example, Skipped
+from oodometer.threads import ahead, threads
 from oodometer.types import CLEAN, Condition, Image, Images, LabelSpace, Logits, Model, Protocol, Sample
 
 __all__ = ["Execution", "Stage", "drive", "repeat_clean"]
-
-Item = TypeVar("Item")
-Made = TypeVar("Made")
 
 JPEG_QUALITY = 85
 """The quality of the published files."""
@@ -52,11 +47,7 @@ class Execution:
     @classmethod
     def of(cls, batch_size: int, workers: int | None) -> Execution:
         """Check the choices; by default there is a thread for each processor that this process may use."""
-        available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        return cls(
-            whole("batch_size", batch_size, lowest=1, highest=65536),
-            available if workers is None else whole("workers", workers, lowest=1, highest=1024),
-        )
+        return cls(whole("batch_size", batch_size, lowest=1, highest=65536), threads(workers))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +114,13 @@ def drive(
     left = iter([(place, sample) for place, sample in enumerate(benchmark.order) if sample.id not in done])
     chunks = iter(lambda: list(islice(left, execution.batch_size)), [])
     try:
-        for pictures in _ahead(pool, decode, chunks, depth=1):
+        for pictures in ahead(pool, decode, chunks, depth=1):
             shape = _check_shapes(pictures, benchmark.protocol, shape)
             cells = benchmark.conditions if pictures.samples else ()
             kept = (1 if len(cells) > 1 else EXAMPLES) if examples else 0
             corrupt = functools.partial(_corrupt, pictures, benchmark.protocol)
             predicted = []
-            for condition, images in zip(cells, _ahead(pool, corrupt, cells, depth=execution.workers + 1), strict=True):
+            for condition, images in zip(cells, ahead(pool, corrupt, cells, depth=execution.workers + 1), strict=True):
                 logits = _predict(model, images, benchmark.dataset.label_space, condition, pictures.samples)
                 on_batch(len(images))
                 predicted.append((condition, logits, images[:kept].copy()))  # a view would hold the whole batch
@@ -169,19 +160,6 @@ def repeat_clean(
     logits = _predict(model, np.stack(pictures.images), space, CLEAN, pictures.samples)
     labels = np.array([s.label for s in pictures.samples], dtype=np.int32)
     return [s.id for s in pictures.samples], score(logits, labels, space), pictures.images[0].shape
-
-
-def _ahead(
-    pool: ThreadPoolExecutor, function: Callable[[Item], Made], items: Iterable[Item], depth: int
-) -> Iterator[Made]:
-    """Map in order, at most ``depth`` items ahead of the consumer, so that memory stays flat."""
-    waiting: deque[Future[Made]] = deque()
-    for item in items:
-        waiting.append(pool.submit(function, item))
-        if len(waiting) > depth:
-            yield waiting.popleft().result()
-    while waiting:
-        yield waiting.popleft().result()
 
 
 def _decode(benchmark: Benchmark, chunk: list[tuple[int, Sample]]) -> _Pictures:
