@@ -1,0 +1,275 @@
+"""What a built data set says of itself: its format on disk, the only code that writes or reads it, and the check.
+
+The folder of a build::
+
+    OUT/
+      manifest.json             what was made and how: Manifest below, as JSON
+      manifest/<block>.parquet  which pictures there are; a block is some images, in order, under all conditions
+      <corruption>/<severity>/  the pictures, and clean/ if they were asked for; as the layout has it
+      .unfinished/              only while a build is not finished
+
+Columns of a block, one row for each picture:
+
+===========  ========  ===============================================================================================
+image        string    id of the source image: its path relative to the root of its data set, with ``/``
+label        int32     position of its class in ``source.classes`` of the manifest; -1 without one
+corruption   string    ``clean`` or the name of a corruption
+severity     float64   0 for clean, else as asked for
+path         string    the file that holds the picture, relative to OUT, with ``/``
+sha256       string    of that file, 64 hexadecimal digits
+bytes        int64     of that file
+===========  ========  ===============================================================================================
+
+A layout that keeps many pictures in one file has as many rows with one path, sha256 and bytes. Nothing here depends on
+when, where or on how many threads a build was made, so that two builds of one plan are equal to the byte.
+
+Format history: 1 - first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from oodometer import arguments
+from oodometer.continuing import differences
+from oodometer.errors import StoreError
+from oodometer.outfolder import LOCK, mapped_errors, write_atomically
+from oodometer.store import Skipped
+from oodometer.types import Protocol
+
+__all__ = ["FORMAT", "KIND", "UNFINISHED", "BuildFolder", "Manifest", "Picture", "Source"]
+
+FORMAT = 1
+
+KIND = "oodometer-build"
+"""Tells the manifest of a built data set from that of a run."""
+
+UNFINISHED = ".unfinished"
+"""The folder of what only an unfinished build needs."""
+
+_MANIFEST = "manifest.json"
+_BLOCKS = "manifest"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The images that the build is made of.
+
+    ``digest`` is of the ids, labels and sizes of all images of the data set, wherever it lies; ``images`` is how many
+    of them are taken, the first of the seeded order. ``classes`` and ``class_names`` are the label space's identifiers
+    and words for people; empty if the images have no labels.
+    """
+
+    name: str
+    digest: str
+    images: int
+    label_space: str
+    classes: tuple[str, ...]
+    class_names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What was made. All but the last five fields are the plan, which a build that is continued must share.
+
+    ``layout`` is the name of the format (``oodometer.building.FORMATS``) and ``quality`` that of its JPEGs, if it has
+    any; ``clean`` says whether the uncorrupted pictures are there too. ``environment`` maps packages to versions. Until
+    ``complete`` is true, the counts are 0: the ``images`` that could be read, their ``pictures``, and the ``bytes`` of
+    all files. ``skipped`` are the images that could not be read, absent from every condition.
+    """
+
+    kind: str
+    format: int
+    source: Source
+    protocol: Protocol
+    severities: tuple[int | float, ...]
+    layout: str
+    quality: int | None
+    clean: bool
+    environment: dict[str, str]
+    complete: bool = False
+    images: int = 0
+    pictures: int = 0
+    bytes: int = 0
+    skipped: tuple[Skipped, ...] = ()
+
+
+class Picture(NamedTuple):
+    """One picture: a row of a block."""
+
+    image: str
+    label: int
+    corruption: str
+    severity: float
+    path: str
+    sha256: str
+    bytes: int
+
+
+class BuildFolder:
+    """The folder of a build: its manifest and its blocks."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = arguments.path("The output folder", path).absolute()
+
+    @property
+    def manifest_path(self) -> Path:
+        """Where the manifest is or will be."""
+        return self.path / _MANIFEST
+
+    @property
+    def unfinished(self) -> Path:
+        """The folder of what only an unfinished build needs."""
+        return self.path / UNFINISHED
+
+    def exists(self) -> bool:
+        """Whether a build was begun here."""
+        return self.manifest_path.is_file()
+
+    def check_can_begin(self) -> None:
+        """Refuse a folder that holds something else, so that nothing of it is overwritten.
+
+        Raises
+        ------
+        StoreError
+            If there is something in the folder, and no build.
+        """
+        others = [p.name for p in self.path.iterdir() if p.name != LOCK] if self.path.is_dir() else []
+        if others and not self.exists():
+            raise StoreError(
+                f"{self.path} is not empty and holds no built data set ({', '.join(sorted(others)[:3])} ...). Choose a "
+                "new folder."
+            )
+
+    def read_manifest(self) -> Manifest:
+        """Read the manifest.
+
+        Raises
+        ------
+        StoreError
+            If there is none, or if it is damaged, of something else, or of a format that this version does not know.
+        """
+        try:
+            raw = self.manifest_path.read_bytes()
+            found = msgspec.json.decode(raw)
+            kind, version = found.get("kind"), found.get("format")
+        except FileNotFoundError as error:
+            raise StoreError(f"{self.path} holds no built data set: it has no {_MANIFEST}.") from error
+        except OSError as error:
+            raise StoreError(f"{self.manifest_path} cannot be read: {error.strerror or error}.") from error
+        except (msgspec.DecodeError, AttributeError, UnicodeDecodeError) as error:
+            raise StoreError(f"{self.manifest_path} is damaged: {error}.") from error
+        if kind != KIND:
+            raise StoreError(f"{self.manifest_path} is of something else than a built data set.")
+        if version != FORMAT:
+            raise StoreError(
+                f"{self.manifest_path} has format {version!r}; this version of Oodometer reads format {FORMAT}. Use "
+                "the version named in its environment, or upgrade."
+            )
+        try:
+            return msgspec.json.decode(raw, type=Manifest)
+        except msgspec.ValidationError as error:
+            raise StoreError(f"{self.manifest_path} does not describe a built data set: {error}.") from error
+
+    def write_manifest(self, manifest: Manifest) -> None:
+        """Write the manifest atomically; also makes the folder."""
+        write_atomically(self.manifest_path, msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n")
+
+    def check_same_plan(self, planned: Manifest) -> None:
+        """Refuse to continue a build of another plan, or with packages that may give other pixels.
+
+        Raises
+        ------
+        StoreError
+            If something differs; the message says what.
+        """
+        there = self.read_manifest()
+        found = differences(_plan(there), _plan(planned))
+        if found:
+            changed = " (images were added, removed, renamed, relabelled or replaced)" if "digest" in found else ""
+            raise StoreError(
+                f"{self.path} holds another build. {found}{changed} Choose another folder, or delete this one."
+            )
+        found = differences(there.environment, planned.environment)
+        if found:
+            raise StoreError(
+                f"{self.path} was begun with other versions, which may give other pixels. {found} Continue with those "
+                "versions, or build into another folder."
+            )
+
+    def block_path(self, number: int) -> Path:
+        """Where a block is or will be."""
+        return self.path / _BLOCKS / f"{number:05d}.parquet"
+
+    def blocks(self) -> list[int]:
+        """Return the numbers of the blocks that are there."""
+        names = (p.stem for p in (self.path / _BLOCKS).glob("*.parquet"))
+        return sorted(int(name) for name in names if name.isdecimal())
+
+    def write_block(self, number: int, pictures: Sequence[Picture]) -> None:
+        """Write the rows of one block atomically."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        columns = list(zip(*pictures, strict=True)) or [()] * len(Picture._fields)
+        table = pa.Table.from_arrays(
+            [pa.array(column, field.type) for column, field in zip(columns, _schema(), strict=True)], schema=_schema()
+        ).replace_schema_metadata({"oodometer.format": str(FORMAT), "oodometer.plan": self._plan_digest()})
+        sink = pa.BufferOutputStream()
+        pq.write_table(table, sink, compression="zstd", write_page_checksum=True)
+        write_atomically(self.block_path(number), sink.getvalue().to_pybytes())
+
+    def read_block(self, number: int) -> list[Picture]:
+        """Read the rows of one block.
+
+        Raises
+        ------
+        StoreError
+            If it is damaged, or of another build.
+        """
+        import pyarrow.parquet as pq
+
+        path = self.block_path(number)
+        with mapped_errors(f"reading {path}"), path.open("rb") as opened:
+            file = pq.ParquetFile(opened, page_checksum_verification=True)
+            metadata = file.schema_arrow.metadata or {}
+            if metadata.get(b"oodometer.plan") != self._plan_digest().encode() or not file.schema_arrow.equals(
+                _schema()
+            ):
+                raise StoreError(f"{path} is of another build, or of another version. Delete it to have it made again.")
+            table = file.read()
+        return [Picture(*row) for row in zip(*(column.to_pylist() for column in table.columns), strict=True)]
+
+    def _plan_digest(self) -> str:
+        return hashlib.sha256(msgspec.json.encode(_plan(self.read_manifest()))).hexdigest()
+
+
+def _plan(manifest: Manifest) -> dict[str, Any]:
+    """Return what two builds must share, as plain JSON values."""
+    bare = replace(manifest, environment={}, complete=False, images=0, pictures=0, bytes=0, skipped=())
+    plan: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(bare))
+    del plan["source"]["name"]  # what the folder is called; its content has a digest
+    return plan
+
+
+def _schema() -> Any:  # noqa: ANN401 - pyarrow publishes no types
+    import pyarrow as pa
+
+    return pa.schema(
+        [
+            ("image", pa.string()),
+            ("label", pa.int32()),
+            ("corruption", pa.string()),
+            ("severity", pa.float64()),
+            ("path", pa.string()),
+            ("sha256", pa.string()),
+            ("bytes", pa.int64()),
+        ]
+    )
