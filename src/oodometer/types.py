@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 __all__ = [
     "CLEAN",
+    "UNLABELLED",
     "Condition",
+    "CorruptedDataset",
     "Dataset",
     "Errors",
     "Image",
@@ -20,6 +22,7 @@ __all__ = [
     "LabelSpace",
     "Logits",
     "Model",
+    "Orientation",
     "Preprocess",
     "Protocol",
     "Sample",
@@ -37,13 +40,19 @@ Logits: typing.TypeAlias = NDArray[np.floating[typing.Any]]
 Errors: typing.TypeAlias = Mapping[str, Sequence[float]]
 """Top-1 errors in [0, 1] by corruption name, one for each severity from 1 up."""
 
+Orientation: typing.TypeAlias = typing.Literal["ignore", "apply"]
+"""Whether a picture is turned as its tags ask for. ImageNet's usual loaders ignore the tags."""
+
+UNLABELLED = -1
+"""The label of an image without one, in data sets that were opened for their pictures alone."""
+
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One labelled image of a data set, not yet read.
+    """One image of a data set, not yet read.
 
     ``id`` is the path relative to the root of the data set, with ``/``; ``label`` is the index of the class among the
-    columns of the logits; ``size`` is the number of bytes of the file.
+    columns of the logits, or ``UNLABELLED``; ``size`` is the number of bytes of the file, or the image's share of it.
     """
 
     id: str
@@ -81,6 +90,27 @@ class Dataset(typing.Protocol):
 
     def read(self, sample: Sample) -> PIL.Image.Image:
         """Decode one image at full size, as RGB; raises ``ImageError`` naming the file if it cannot be read whole."""
+        ...
+
+
+@typing.runtime_checkable
+class CorruptedDataset(typing.Protocol):
+    """Labelled images of which every one is there under each of several conditions, such as ImageNet-C.
+
+    ``conditions`` has no ``CLEAN``. ``size`` of the samples is that under the first condition.
+    """
+
+    name: str
+    label_space: LabelSpace
+    samples: Sequence[Sample]
+    conditions: tuple[Condition, ...]
+
+    def read(self, sample: Sample, condition: Condition) -> PIL.Image.Image:
+        """Decode one image under one condition, as ``Dataset.read`` does."""
+        ...
+
+    def cell(self, corruption: str, severity: int) -> Dataset:
+        """Return the images under one condition as a data set of their own."""
         ...
 
 
@@ -138,8 +168,10 @@ class Protocol:
 class Model(typing.Protocol):
     """A classifier: anything with ``predict``.
 
-    An adapter may also carry ``name`` (str), ``fingerprint`` (str, of its weights) and ``normalization``
-    (``oodometer.Normalization``), which are recorded with the run.
+    It may also carry ``name`` (str), ``fingerprint`` (str, of its weights), ``normalization``
+    (``oodometer.Normalization``), ``settings`` (what else changes its answers) and ``environment`` (versions and
+    devices on which their last digits depend), the latter two as mappings of names to values for people. They are
+    recorded with the run.
     """
 
     def predict(self, images: Images) -> Logits:

@@ -3,13 +3,27 @@
 from oodometer.datasets.demo import demo_photographs, demo_renditions
 from oodometer.datasets.fingerprint import digest
 from oodometer.datasets.folder import ImageFolder, open_folder
-from oodometer.datasets.label_spaces import LABEL_SPACES, custom, imagenet1k, imagenet_a, imagenet_r
+from oodometer.datasets.label_spaces import (
+    LABEL_SPACES,
+    cifar10,
+    cifar100,
+    custom,
+    imagenet1k,
+    imagenet_a,
+    imagenet_r,
+)
+from oodometer.datasets.opening import open_dataset
+from oodometer.datasets.published import style
 from oodometer.datasets.recognise import Look, recognise
+from oodometer.datasets.scan import class_and_file
 
 __all__ = [
     "LABEL_SPACES",
     "ImageFolder",
     "Look",
+    "cifar10",
+    "cifar100",
+    "class_and_file",
     "custom",
     "demo_photographs",
     "demo_renditions",
@@ -17,6 +31,8 @@ __all__ = [
     "imagenet1k",
     "imagenet_a",
     "imagenet_r",
+    "open_dataset",
     "open_folder",
     "recognise",
+    "style",
 ]

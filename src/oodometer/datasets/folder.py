@@ -12,13 +12,12 @@ import PIL.Image
 from oodometer import arguments
 from oodometer.datasets import layout
 from oodometer.datasets.decode import EXTENSIONS, decode
-from oodometer.datasets.label_spaces import imagenet1k
-from oodometer.datasets.labels_file import described, read_labels, resolve
+from oodometer.datasets.labelling import Labelling
 from oodometer.datasets.scan import images_below, visible
-from oodometer.errors import ArgumentError, DatasetError, ImageError
-from oodometer.types import LabelSpace, Sample
+from oodometer.errors import DatasetError, ImageError
+from oodometer.types import LabelSpace, Orientation, Sample
 
-__all__ = ["ImageFolder", "open_folder"]
+__all__ = ["ImageFolder", "label_folder", "open_folder", "title"]
 
 
 @dataclass
@@ -33,6 +32,7 @@ class ImageFolder:
     label_space: LabelSpace
     samples: Sequence[Sample]
     notes: tuple[str, ...] = ()
+    orientation: Orientation = "ignore"
 
     def read(self, sample: Sample) -> PIL.Image.Image:
         """Decode one image at full size, as RGB, by the rules in ``oodometer.datasets.decode``; thread-safe.
@@ -46,7 +46,7 @@ class ImageFolder:
         """
         if sample.size == 0:
             raise ImageError(f"Cannot read the image {sample.id}: the file is empty, or a link to nowhere.")
-        return decode(self.root / sample.id, name=sample.id)
+        return decode(self.root / sample.id, name=sample.id, orientation=self.orientation)
 
 
 def open_folder(
@@ -55,6 +55,8 @@ def open_folder(
     labels: str | Path | Mapping[str, int | str] | None = None,
     classes: int | None = None,
     label_space: LabelSpace | None = None,
+    orientation: Orientation = "ignore",
+    unlabelled: bool = False,
     name: str | None = None,
 ) -> ImageFolder:
     """Find the images below a folder and the class of each one; no image is opened.
@@ -73,6 +75,11 @@ def open_folder(
         How many classes the model has, if the indices in ``labels`` cover only some of them.
     label_space
         The classes of the model; ImageNet-1k by default, or with indices in ``labels`` as many classes as they name.
+    orientation
+        ``"ignore"``, or ``"apply"`` to turn the pictures as their tags ask for.
+    unlabelled
+        Whether images need no label and class folders no known name: then unknown folders are classes of their own,
+        and images in none have the label ``oodometer.types.UNLABELLED``.
     name
         What to call the data set; the name of the folder by default.
 
@@ -88,26 +95,27 @@ def open_folder(
     ArgumentError
         If ``classes`` is not a positive number, or is given without a use for it.
     """
+    return label_folder(root, Labelling(labels, classes, label_space, unlabelled), orientation, name)
+
+
+def label_folder(
+    root: str | Path, labelling: Labelling, orientation: Orientation = "ignore", name: str | None = None
+) -> ImageFolder:
+    """Do what ``open_folder`` does, with what was said about labels in one object."""
     folder = arguments.path("The data", root)
-    if classes is not None:
-        classes = arguments.whole("classes", classes, lowest=1, highest=1_000_000)
-        if labels is None or label_space is not None:
-            raise ArgumentError("classes goes only with class indices in labels: it says how many the model has.")
     found = sorted(images_below(folder))
     if not found:
         raise DatasetError(f"There are no images in {folder}. Extensions that count: {', '.join(sorted(EXTENSIONS))}.")
     folders = sorted(entry.name for entry in visible(folder) if entry.is_dir())
     ids = [id_ for id_, _ in found]
-    if labels is None:
-        space = label_space or imagenet1k()
-        indices = layout.by_class_folder(folder, folders, ids, space)
-    else:
-        where = described(labels)
-        space, known = resolve(read_labels(labels), where, label_space, classes)
-        indices = layout.by_labels(folder, ids, where, known)
+    space, indices = labelling.by_folder(folder, ids, folders)
     samples = tuple(Sample(id_, label, size) for (id_, size), label in zip(found, indices, strict=True))
-    title = name or folder.resolve().name.encode("utf-8", "backslashreplace").decode()
-    return ImageFolder(folder, title, space, samples, _notes(folders, ids))
+    return ImageFolder(folder, name or title(folder), space, samples, _notes(folders, ids), orientation)
+
+
+def title(path: Path) -> str:
+    """Return what to call a data set that lies at a path: its last part, as text that can be written anywhere."""
+    return path.resolve().name.encode("utf-8", "backslashreplace").decode()
 
 
 def _notes(folders: list[str], ids: list[str]) -> tuple[str, ...]:

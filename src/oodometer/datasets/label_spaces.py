@@ -1,4 +1,4 @@
-"""The label spaces: ImageNet-1k, the 200 classes of ImageNet-R and of ImageNet-A among them, and one's own classes."""
+"""The label spaces: ImageNet-1k, the 200 classes of ImageNet-R and of ImageNet-A among them, CIFAR's, one's own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,16 @@ from importlib import resources
 from oodometer.errors import ArgumentError
 from oodometer.types import LabelSpace
 
-__all__ = ["LABEL_SPACES", "custom", "imagenet1k", "imagenet_a", "imagenet_r"]
+__all__ = [
+    "LABEL_SPACES",
+    "cifar10",
+    "cifar100",
+    "custom",
+    "imagenet1k",
+    "imagenet_a",
+    "imagenet_r",
+    "known_space",
+]
 
 
 @functools.cache
@@ -60,6 +69,30 @@ def imagenet_a() -> LabelSpace:
     return _among_the_1000("imagenet-a", "imagenet_a.csv")
 
 
+_CIFAR10 = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
+
+
+def cifar10() -> LabelSpace:
+    """Return the 10 classes of CIFAR-10 in their order, named ``cifar-10``."""
+    return LabelSpace("cifar-10", _CIFAR10, _CIFAR10)
+
+
+@functools.cache
+def cifar100() -> LabelSpace:
+    """Return the 100 fine classes of CIFAR-100 in their order, which is that of the alphabet; named ``cifar-100``."""
+    classes = tuple(row["class"] for row in _rows("cifar100.csv"))
+    return LabelSpace("cifar-100", classes, classes)
+
+
+def known_space(names: Sequence[str]) -> LabelSpace | None:
+    """Return the label space that a list of class names is, in its order: by identifiers, words or WordNet lemmas."""
+    lemmas = tuple(row["names"] for row in _rows("imagenet1k.csv")) if len(names) == 1000 else ()
+    for space in (cifar10(), cifar100(), imagenet1k()):
+        if tuple(names) in {space.classes, space.names} or (space.width == len(lemmas) and tuple(names) == lemmas):
+            return space
+    return None
+
+
 def custom(names: Sequence[str]) -> LabelSpace:
     """Return a label space of the user's own classes.
 
@@ -85,7 +118,11 @@ def custom(names: Sequence[str]) -> LabelSpace:
     return LabelSpace(f"custom-{len(names)}", tuple(names), tuple(names))
 
 
-LABEL_SPACES: dict[str, Callable[[], LabelSpace]] = {"imagenet-1k": imagenet1k}
+LABEL_SPACES: dict[str, Callable[[], LabelSpace]] = {
+    "imagenet-1k": imagenet1k,
+    "cifar-10": cifar10,
+    "cifar-100": cifar100,
+}
 """The label spaces that class indices of a labels file can be of, by name."""
 
 

@@ -6,11 +6,12 @@ import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
+from oodometer.datasets.label_spaces import imagenet1k
 from oodometer.errors import DatasetError
 from oodometer.families import EXTRA, FAMILIES, IMAGENET_C, SEVERITIES
 from oodometer.types import LabelSpace
 
-__all__ = ["by_class_folder", "by_labels", "near", "positions", "some"]
+__all__ = ["by_class_folder", "by_labels", "common_parent", "near", "positions", "some"]
 
 _EXPECTED = (
     "Expected one folder per class, named by its wnid, with the images in it (n01443537/x.JPEG). For any other layout, "
@@ -74,6 +75,18 @@ def by_labels(root: Path, ids: Sequence[str], where: str, known: Mapping[str, in
     return [label for label in found if label is not None]
 
 
+def common_parent(ids: Sequence[str]) -> str:
+    """Return the folders, each with ``/``, that all ids lie in and that are no class: archives have such parents."""
+    known = positions(imagenet1k())
+    parent = ""
+    while True:
+        tops = {id_[len(parent) :].partition("/")[0] for id_ in ids}
+        deep = all(id_.count("/", len(parent)) > 1 for id_ in ids)
+        if len(tops) != 1 or not deep or not known.keys().isdisjoint(tops):
+            return parent
+        parent += tops.pop() + "/"
+
+
 def some(names: Sequence[str], count: int = 5) -> str:
     """Return the first names and how many more there are."""
     rest = len(names) - count
@@ -101,12 +114,12 @@ def _names(id_: str, wrapper: str) -> Iterator[str]:
 def _hint(root: Path, unknown: Sequence[str], space: LabelSpace) -> str:
     names = set(unknown)
     if names <= _IMAGENET_C:
-        return "It looks like ImageNet-C: open the folder of one corruption and severity, such as fog/3."
+        return "It looks like ImageNet-C: open it as imagenet-c:PATH, or the folder of one cell, such as fog/3."
     if names <= _SEVERITIES:
         return "It looks like one corruption of ImageNet-C with its severities: open one of them, such as 3."
     if all(name.isdecimal() for name in names):
-        return "Folders named by class indices, as in ImageNetV2, need labels that say so (folder 3 has label 3)."
+        return "Open ImageNetV2 as imagenet-v2:PATH; other folders named by class indices need labels that say so."
     for folder in (root / name for name in unknown):
-        if any(entry.name in space.classes for entry in folder.iterdir()):
+        if folder.is_dir() and any(entry.name in space.classes for entry in folder.iterdir()):
             return f"{folder} holds class folders: open that one."
     return near(unknown[0], space)

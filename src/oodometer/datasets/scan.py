@@ -1,8 +1,9 @@
-"""What lies in a folder: its visible entries, and the images below it. Nothing is opened."""
+"""What lies in folders and how it is named: visible entries, images, identifiers. Nothing is opened."""
 
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 from oodometer.datasets.decode import EXTENSIONS
 from oodometer.errors import DatasetError
 
-__all__ = ["hidden", "images_below", "is_image_name", "visible"]
+__all__ = ["class_and_file", "hidden", "identifier", "image_ids", "images_below", "is_image_name", "visible"]
 
 
 def hidden(name: str) -> bool:
@@ -21,6 +22,32 @@ def hidden(name: str) -> bool:
 def is_image_name(name: str) -> bool:
     """Return whether a file of this name counts as an image; what it holds is seen when it is read."""
     return os.path.splitext(name)[1].lower() in EXTENSIONS  # noqa: PTH122  # ten times as fast as a Path of each name
+
+
+def identifier(name: str) -> str:
+    r"""Return a path that stands in an archive or a table as an id: with ``/`` alone, relative, without ``.``.
+
+    Parameters
+    ----------
+    name
+        As any system writes it, such as ``C:\\val\\n01443537\\x.JPEG`` or ``./n01443537/x.JPEG``.
+
+    Raises
+    ------
+    DatasetError
+        If it leads out of the data set by ``..``, or names nothing.
+    """
+    parts = re.sub(r"^[A-Za-z]:(?=[\\/])", "", name).replace("\\", "/").split("/")
+    kept = [part for part in parts if part not in {"", "."}]
+    if ".." in kept or not kept:
+        raise DatasetError(f"The name {name!r} leads out of the data set, or names no file: it could not be written.")
+    return "/".join(kept)
+
+
+def class_and_file(path: str | os.PathLike[str]) -> tuple[str, str]:
+    """Return the class folder (empty if there is none) and the file of a path that Windows or any system wrote."""
+    folder, _, file = identifier(os.fspath(path)).rpartition("/")
+    return folder.rpartition("/")[2], file
 
 
 def visible(root: Path) -> list[os.DirEntry[str]]:
@@ -38,33 +65,38 @@ def visible(root: Path) -> list[os.DirEntry[str]]:
         raise DatasetError(f"Cannot read the folder {root}: {error.strerror or error}.") from error
 
 
-def images_below(root: Path, prefix: str = "", above: frozenset[str] = frozenset()) -> Iterator[tuple[str, int]]:
+def images_below(root: Path) -> Iterator[tuple[str, int]]:
     """Yield (id, bytes) of every image below a folder; links are followed, but never back into a folder above.
-
-    Parameters
-    ----------
-    root
-        The folder.
-    prefix, above
-        What stands before each id, and the folders that hold this one; for the descent.
 
     Raises
     ------
     DatasetError
         If a folder cannot be read or is a link to one that holds it, or if a name is not UTF-8.
     """
-    place = os.path.realpath(root)
-    if place in above:
-        raise DatasetError(f"The folder {root} links back to a folder that holds it; remove the link.")
+    for id_, entry in _image_entries(root):
+        if (size := _size(entry)) is not None:
+            yield id_, size
+
+
+def image_ids(root: Path) -> Iterator[str]:
+    """Yield the id of every image below a folder as ``images_below`` does, without asking for sizes: far faster."""
+    return (id_ for id_, _ in _image_entries(root))
+
+
+def _image_entries(
+    root: Path, prefix: str = "", above: tuple[Path, ...] = ()
+) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    within = (*above, root)
     for entry in visible(root):
         id_ = prefix + entry.name
         if entry.is_dir():
-            yield from images_below(root / entry.name, id_ + "/", above | {place})
+            if entry.is_symlink() and os.path.realpath(entry.path) in map(os.path.realpath, within):
+                raise DatasetError(f"The folder {entry.path} links back to a folder that holds it; remove the link.")
+            yield from _image_entries(root / entry.name, id_ + "/", within)
         elif is_image_name(entry.name):
             if not id_.isascii() and id_.encode("utf-8", "replace").decode() != id_:
                 raise DatasetError(f"The file {id_!r} in {root} has a name that is not UTF-8. Rename it.")
-            if (size := _size(entry)) is not None:
-                yield id_, size
+            yield id_, entry
 
 
 def _size(entry: os.DirEntry[str]) -> int | None:

@@ -1,0 +1,211 @@
+"""Trees of corrupted images, ``<corruption>/<severity>/<class>/<image>``: ImageNet-C and its kin, Tiny-ImageNet-C."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+from pathlib import Path
+
+import PIL.Image
+
+from oodometer.datasets import layout
+from oodometer.datasets.decode import decode
+from oodometer.datasets.folder import ImageFolder, title
+from oodometer.datasets.label_spaces import imagenet1k
+from oodometer.datasets.labelling import Labelling
+from oodometer.datasets.scan import image_ids, images_below, visible
+from oodometer.errors import DatasetError
+from oodometer.families import EXTRA, FAMILIES, IMAGENET_C, SEVERITIES
+from oodometer.types import Condition, LabelSpace, Orientation, Sample
+
+__all__ = ["CorruptionTree", "find_corruptions", "open_corruption_tree", "open_tiny_imagenet_c"]
+
+_SEVERITIES = {str(severity) for severity in SEVERITIES}
+_PUBLISHED_ORDER = {name: place for place, name in enumerate(IMAGENET_C + EXTRA)}
+_TINY_CLASSES = 200
+
+
+@dataclass
+class CorruptionTree:
+    """The images of a tree, as a ``CorruptedDataset``; use ``open_dataset`` to find them and their labels.
+
+    ``cells`` holds the folder of each condition, the published corruptions first and in their order. Ids are paths
+    below a cell, the same in all cells, and ``samples`` are sorted by them.
+    """
+
+    root: Path
+    name: str
+    label_space: LabelSpace
+    samples: Sequence[Sample]
+    conditions: tuple[Condition, ...]
+    cells: Mapping[Condition, Path]
+    notes: tuple[str, ...] = ()
+    orientation: Orientation = "ignore"
+
+    def read(self, sample: Sample, condition: Condition) -> PIL.Image.Image:
+        """Decode one image under one condition; see ``ImageFolder.read``."""
+        file = self._cell(condition) / sample.id
+        return decode(file, name=f"{condition}/{sample.id}", orientation=self.orientation)
+
+    def cell(self, corruption: str, severity: int) -> ImageFolder:
+        """Return the images under one condition as a data set of their own, with the sizes of its files.
+
+        Raises
+        ------
+        DatasetError
+            If there is no such cell, or it has lost an image since the tree was opened.
+        """
+        condition = Condition(corruption, severity)
+        root = self._cell(condition)
+        sizes = dict(images_below(root))
+        _compare(sizes.keys(), {sample.id for sample in self.samples}, root, "the tree as it was opened")
+        samples = tuple(Sample(sample.id, sample.label, sizes[sample.id]) for sample in self.samples)
+        return ImageFolder(root, f"{self.name}/{condition}", self.label_space, samples, (), self.orientation)
+
+    def _cell(self, condition: Condition) -> Path:
+        if condition not in self.cells:
+            why = [note for note in self.notes if condition.corruption in note]
+            raise DatasetError(" ".join([f"{self.name} has no {condition}; it has {_named(self.conditions)}.", *why]))
+        return self.cells[condition]
+
+
+def open_corruption_tree(
+    root: Path, labelling: Labelling, orientation: Orientation, name: str | None
+) -> CorruptionTree:
+    """Find the cells of a tree, check by name that all hold the same images, and label these.
+
+    Every folder of every cell is listed, which is a matter of seconds for the 3.75 million files of ImageNet-C on a
+    local disk; sizes are asked for in the first cell alone, and in a cell that ``cell`` opens.
+
+    Raises
+    ------
+    DatasetError
+        If there are no cells, if they hold different images (the message names the cell and the images), or if the
+        labels do not fit.
+    """
+    folders = find_corruptions(root)
+    if not folders:
+        raise DatasetError(
+            f"{root} holds no folders of corruptions, <corruption>/<1 to 5>/<class>/<image>, nor below the families "
+            f"{', '.join([*FAMILIES, 'extra'])}."
+        )
+    return _open(root, folders, labelling, orientation, name, _unused(root, folders))
+
+
+def open_tiny_imagenet_c(
+    root: Path, labelling: Labelling, orientation: Orientation, name: str | None
+) -> CorruptionTree:
+    """Open Tiny-ImageNet-C: its 200 classes are those found, in the order of their wnids.
+
+    A frost of other classes than the 200, as in the archive that was published first, is left out, and a note says so.
+
+    Raises
+    ------
+    DatasetError
+        As ``open_corruption_tree``, and if there are not 200 classes.
+    """
+    folders = find_corruptions(root)
+    others = {corruption: folder for corruption, folder in folders.items() if corruption != "frost"}
+    classes = _classes(next(iter(others.values()), root))
+    if len(classes) != _TINY_CLASSES:
+        raise DatasetError(f"{root} has {len(classes)} class folders in its first cell; Tiny-ImageNet-C has 200.")
+    notes = list(_unused(root, folders))
+    if "frost" in folders and _classes(folders["frost"]) != classes:
+        notes.append(
+            f"{folders['frost']} has {len(_classes(folders['frost']))} class folders that are not the 200 of the other "
+            "corruptions: the known fault of the archive that was published first. frost is left out; replace it by "
+            "that of the corrected archive (Zenodo 8206060)."
+        )
+        folders = others
+    if labelling.space is None and labelling.table is None:
+        words = dict(zip(imagenet1k().classes, imagenet1k().names, strict=True))
+        names = tuple(words.get(wnid, wnid) for wnid in classes)
+        labelling = Labelling(space=LabelSpace("tiny-imagenet-200", classes, names))
+    return _open(root, folders, labelling, orientation, name, tuple(notes))
+
+
+def find_corruptions(root: Path) -> dict[str, Path]:
+    """Return the folder of each corruption: those that hold folders ``1`` to ``5``, also below folders of families.
+
+    Raises
+    ------
+    DatasetError
+        If two families hold a corruption of one name.
+    """
+    found: dict[str, Path] = {}
+    for folder in _folders(root):
+        inner = [folder] if _severities(folder) else _folders(folder) if folder.name in {*FAMILIES, "extra"} else []
+        for corruption in inner:
+            if _severities(corruption) and found.setdefault(corruption.name, corruption) != corruption:
+                raise DatasetError(f"{found[corruption.name]} and {corruption} are one corruption twice; remove one.")
+    order = sorted(found, key=lambda name: (_PUBLISHED_ORDER.get(name, len(_PUBLISHED_ORDER)), name))
+    return {name: found[name] for name in order}
+
+
+def _open(
+    root: Path,
+    folders: Mapping[str, Path],
+    labelling: Labelling,
+    orientation: Orientation,
+    name: str | None,
+    notes: tuple[str, ...],
+) -> CorruptionTree:
+    cells = {Condition(c, s): folder / str(s) for c, folder in folders.items() for s in _severities(folder)}
+    first, *others = cells.values()
+    sizes = dict(sorted(images_below(first)))
+    if not sizes:
+        raise DatasetError(f"There are no images in {first}.")
+    for cell in others:
+        _compare(set(image_ids(cell)), sizes.keys(), cell, str(first))
+    space, labels = labelling.by_folder(first, list(sizes))
+    samples = tuple(Sample(id_, label, size) for (id_, size), label in zip(sizes.items(), labels, strict=True))
+    partly = [c for c, folder in folders.items() if len(_severities(folder)) < len(SEVERITIES)]
+    if partly:
+        notes += (f"Not all of the five severities are there of: {layout.some(partly)}.",)
+    return CorruptionTree(root, name or title(root), space, samples, tuple(cells), cells, notes, orientation)
+
+
+def _compare(ids: Set[str], expected: Set[str], cell: Path, other: str) -> None:
+    """Refuse a cell whose images are not those of another; both are sets of ids."""
+    missing, more = sorted(expected - ids), sorted(ids - expected)
+    if missing:
+        raise DatasetError(
+            f"The cell {cell} lacks {len(missing)} of the {len(expected)} images of {other}: {layout.some(missing)}. "
+            "All cells must hold the same images: put them there, or remove them from every cell."
+        )
+    if more:
+        raise DatasetError(
+            f"The cell {cell} has {len(more)} image(s) that {other} lacks: {layout.some(more)}. All cells must hold "
+            "the same images: remove them, or add them to every cell."
+        )
+
+
+def _folders(root: Path) -> list[Path]:
+    return sorted(Path(entry.path) for entry in visible(root) if entry.is_dir())
+
+
+def _severities(folder: Path) -> list[int]:
+    """Return the severities of a corruption's folder; none if it holds other folders too and so is no corruption's."""
+    names = [inner.name for inner in _folders(folder)]
+    return sorted(map(int, names)) if names and _SEVERITIES.issuperset(names) else []
+
+
+def _classes(corruption: Path) -> tuple[str, ...]:
+    return tuple(f.name for cell in _folders(corruption)[:1] for f in _folders(cell) if re.fullmatch(r"n\d+", f.name))
+
+
+def _unused(root: Path, folders: Mapping[str, Path]) -> tuple[str, ...]:
+    """Say which folders were passed over, since a misspelt one would be missed without a word."""
+    used = {*folders.values(), *(folder.parent for folder in folders.values())}
+    unused = [folder.name for folder in _folders(root) if folder not in used]
+    if not unused:
+        return ()
+    return (f"Folders of {root} that are no corruptions and were passed over: {layout.some(unused)}.",)
+
+
+def _named(conditions: Sequence[Condition]) -> str:
+    corruptions = dict.fromkeys(condition.corruption for condition in conditions)
+    return ", ".join(
+        f"{name}/{{{','.join(str(c.severity) for c in conditions if c.corruption == name)}}}" for name in corruptions
+    )
