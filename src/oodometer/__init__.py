@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from oodometer import compat, corruptions, datasets, errors, metrics, models, testing, transforms
     from oodometer.corruptions import corrupt, corruption, list_corruptions
     from oodometer.corruptions.fast.jpeg import jpeg_roundtrip
-    from oodometer.datasets import open_folder
+    from oodometer.datasets import open_dataset, open_folder
     from oodometer.errors import OodometerError
     from oodometer.evaluation import evaluate
     from oodometer.metrics import Estimate
@@ -39,6 +39,7 @@ _HOMES = {
     "fetch_frost": "textures",
     "jpeg_roundtrip": "corruptions.fast.jpeg",
     "list_corruptions": "corruptions",
+    "open_dataset": "datasets",
     "open_folder": "datasets",
 }
 
@@ -60,6 +61,7 @@ __all__ = [
     "list_corruptions",
     "metrics",
     "models",
+    "open_dataset",
     "open_folder",
     "testing",
     "transforms",
