@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from oodometer.corruptions import corrupt, corruption, list_corruptions
     from oodometer.corruptions.fast.jpeg import jpeg_roundtrip
     from oodometer.datasets import open_dataset, open_folder
+    from oodometer.doctor import Diagnosis, check
     from oodometer.errors import OodometerError
     from oodometer.evaluation import evaluate
     from oodometer.metrics import Estimate
@@ -28,11 +29,13 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Diagnosis": "doctor",
     "Estimate": "metrics",
     "FakeModel": "models",
     "Normalization": "models",
     "OodometerError": "errors",
     "Run": "run",
+    "check": "doctor",
     "corrupt": "corruptions",
     "corruption": "corruptions",
     "evaluate": "evaluation",
@@ -44,11 +47,13 @@ _HOMES = {
 }
 
 __all__ = [
+    "Diagnosis",
     "Estimate",
     "FakeModel",
     "Normalization",
     "OodometerError",
     "Run",
+    "check",
     "compat",
     "corrupt",
     "corruption",

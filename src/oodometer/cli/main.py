@@ -12,6 +12,7 @@ from typing import NoReturn
 import click
 
 from oodometer import __version__
+from oodometer.cli.check import check
 from oodometer.cli.corrupt import corrupt
 from oodometer.cli.evaluate import demo, evaluate, report
 from oodometer.cli.fetch import fetch
@@ -37,13 +38,13 @@ def cli(debug: bool, modules: tuple[str, ...]) -> None:
     """Measure how far an image classifier's accuracy travels off its training distribution.
 
     Exit status: 0 done; 2 a mistake in the input, nothing was begun; 3 done, but some images could not be read and were
-    left out; 130 stopped by Ctrl-C (the same command continues); 1 a fault of Oodometer's own.
+    left out; 130 stopped by Ctrl-C (the same command continues); 1 `check` found faults, or a fault of Oodometer's own.
     """
     for module in modules:
         _import(module)
 
 
-for command in (demo, evaluate, report, corrupt, fetch, list_names):
+for command in (demo, evaluate, report, corrupt, fetch, check, list_names):
     cli.add_command(command)
 
 

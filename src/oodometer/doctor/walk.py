@@ -1,0 +1,137 @@
+"""What lies below a folder, the odd things included: where the readers of data sets raise, the doctor writes down."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from oodometer.datasets.scan import hidden, is_image_name
+from oodometer.doctor.diagnosis import Findings, Severity
+
+__all__ = ["Oddities", "walk"]
+
+_MEANING: tuple[tuple[str, Severity, str, str, str], ...] = (
+    (
+        "dead_links",
+        "fault",
+        "dead-link",
+        "Links with the name of an image that lead nowhere",
+        "Restore what they point to, or copy the set again with the files themselves (cp -L, rsync -L).",
+    ),
+    ("loops", "fault", "link-loop", "Links to a folder that holds them", "Remove the links."),
+    (
+        "forbidden",
+        "fault",
+        "unreadable-folder",
+        "Folders that the system does not let us read",
+        "Give yourself the right to read them (chmod -R u+rX FOLDER), or have the disk looked at.",
+    ),
+    (
+        "empty",
+        "fault",
+        "empty-folder",
+        "Folders without images",
+        "Copy or unpack them again. If such a class is meant to be absent, remove its folder.",
+    ),
+    ("special", "note", "special-file", "Pipes, sockets or devices with the name of an image", "Remove them."),
+    (
+        "hidden",
+        "note",
+        "hidden-files",
+        "Hidden entries, such as of an operating system or an editor; they are passed over here, but other loaders "
+        "take them for images or classes",
+        "Delete them.",
+    ),
+    (
+        "strays",
+        "note",
+        "stray-files",
+        "Files among the images that have no image extension and are passed over",
+        "Delete them; if they are images, give them their extension.",
+    ),
+)
+
+
+@dataclass
+class Oddities:
+    """What is below a folder besides images, as paths relative to the root of the set."""
+
+    hidden: list[str] = field(default_factory=list)
+    strays: list[str] = field(default_factory=list)
+    empty: list[str] = field(default_factory=list)
+    dead_links: list[str] = field(default_factory=list)
+    loops: list[str] = field(default_factory=list)
+    special: list[str] = field(default_factory=list)
+    forbidden: list[str] = field(default_factory=list)
+
+    def report(self, findings: Findings) -> None:
+        """Turn them into findings."""
+        for attribute, severity, code, title, fix in _MEANING:
+            if places := sorted(getattr(self, attribute)):
+                findings.add(severity, code, f"{title}: {len(places):,}.", fix, places)
+
+    def __len__(self) -> int:
+        """How many there are that may stand for images."""
+        return len(self.dead_links) + len(self.loops) + len(self.forbidden) + len(self.empty)
+
+
+def walk(root: str, folder: str, odd: Oddities) -> list[str]:
+    """Find the images below a folder of a set.
+
+    Parameters
+    ----------
+    root
+        The root of the set.
+    folder
+        The folder in it, relative to the root with ``/``; empty for the root itself.
+    odd
+        Where to write down everything else.
+
+    Returns
+    -------
+    list of str
+        The ids relative to ``folder``, sorted; links are followed, but never back into a folder above.
+    """
+    found: list[str] = []
+    _descend(f"{root}/{folder}" if folder else root, "", f"{folder}/" if folder else "", frozenset(), found, odd)
+    found.sort()
+    return found
+
+
+def _descend(path: str, inner: str, prefix: str, above: frozenset[str], found: list[str], odd: Oddities) -> None:
+    name = (prefix + inner).rstrip("/") or "."
+    place = os.path.realpath(path)
+    if place in above:
+        odd.loops.append(name)
+        return
+    try:
+        with os.scandir(path) as scan:
+            entries = list(scan)
+    except OSError:
+        odd.forbidden.append(name)
+        return
+    before = len(found) + len(odd)
+    for entry in entries:
+        id_ = inner + entry.name
+        if hidden(entry.name):
+            odd.hidden.append(prefix + id_)
+        elif _is(entry.is_dir):
+            _descend(entry.path, f"{id_}/", prefix, above | {place}, found, odd)
+        elif not is_image_name(entry.name):
+            if inner:  # at the top, a README or a list of labels is at home
+                odd.strays.append(prefix + id_)
+        elif _is(entry.is_file):
+            found.append(id_)
+        else:
+            (odd.dead_links if entry.is_symlink() else odd.special).append(prefix + id_)
+    if inner and before == len(found) + len(odd):
+        odd.empty.append(name)
+
+
+def _is(question: Callable[[], bool]) -> bool:
+    """Ask an entry what it is; a link that circles about itself or may not be followed is nothing."""
+    try:
+        return question()
+    except OSError:
+        return False
