@@ -13,7 +13,7 @@ import filelock
 
 from oodometer.errors import ArgumentError, StoreError
 
-__all__ = ["LOCK", "TEMPORARY", "check_apart", "exclusive", "mapped_errors", "write_atomically"]
+__all__ = ["LOCK", "TEMPORARY", "check_apart", "exclusive", "mapped_errors", "renamed", "write_atomically"]
 
 LOCK = ".lock"
 """The file by which processes exclude each other from a folder."""
@@ -48,19 +48,35 @@ def write_atomically(path: Path, content: bytes) -> None:
     StoreError
         If it cannot be written; nothing is left behind then.
     """
-    temporary = path.with_name(f".{uuid.uuid4().hex}{TEMPORARY}")
-    with mapped_errors(f"writing {path}"):
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with temporary.open("wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                temporary.unlink(missing_ok=True)
-            raise
+    with (
+        mapped_errors(f"writing {path}"),
+        renamed(path.with_name(f".{uuid.uuid4().hex}{TEMPORARY}"), path) as temporary,
+        temporary.open("wb") as file,
+    ):
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextlib.contextmanager
+def renamed(temporary: Path, path: Path) -> Iterator[Path]:
+    """Give a file its name once it is whole; make its folder; leave nothing behind if writing it fails.
+
+    Parameters
+    ----------
+    temporary
+        What the file is called until then, in the same folder.
+    path
+        Its name, under which an earlier file is replaced.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield temporary
+        temporary.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise
 
 
 @contextlib.contextmanager

@@ -1,6 +1,30 @@
-"""Corrupted data sets on disk: made from sources, in parallel, resumable, with a manifest that they are checked by."""
+"""Corrupted data sets on disk: made from sources, in parallel, resumable, with a manifest that they are checked by.
 
-from oodometer.building.manifest import BuildFolder, Manifest, Picture
+The way of the data: ``recipe`` settles what is to be made, ``engine`` takes each image through all conditions,
+``encodings`` makes bytes of pictures, and a layout keeps them: ``tree``, or the ``shards`` of ``webdataset``,
+``parquet`` and ``npy``. ``manifest`` describes the result, ``verify`` compares it with what is there.
+"""
+
+from oodometer.building.estimate import Estimate, estimate
+from oodometer.building.formats import FORMATS
+from oodometer.building.job import Build, build, construct
+from oodometer.building.manifest import BuildFolder, File, Manifest, Picture
+from oodometer.building.recipe import Options, settle
 from oodometer.building.verify import Fault, verify
 
-__all__ = ["BuildFolder", "Fault", "Manifest", "Picture", "verify"]
+__all__ = [
+    "FORMATS",
+    "Build",
+    "BuildFolder",
+    "Estimate",
+    "Fault",
+    "File",
+    "Manifest",
+    "Options",
+    "Picture",
+    "build",
+    "construct",
+    "estimate",
+    "settle",
+    "verify",
+]

@@ -20,8 +20,9 @@ sha256       string    of that file, 64 hexadecimal digits
 bytes        int64     of that file
 ===========  ========  ===============================================================================================
 
-A layout that keeps many pictures in one file has as many rows with one path, sha256 and bytes. Nothing here depends on
-when, where or on how many threads a build was made, so that two builds of one plan are equal to the byte.
+A layout that keeps many pictures in one file has as many rows with one path, sha256 and bytes. Pictures stand in it in
+the order of the rows of their condition. Nothing here depends on when, where or on how many threads a build was made,
+so that two builds of one plan are equal to the byte.
 
 Format history: 1 - first.
 """
@@ -30,6 +31,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -40,11 +42,11 @@ import msgspec
 from oodometer import arguments
 from oodometer.continuing import differences
 from oodometer.errors import StoreError
-from oodometer.outfolder import LOCK, mapped_errors, write_atomically
+from oodometer.outfolder import LOCK, TEMPORARY, mapped_errors, write_atomically
 from oodometer.store import Skipped
 from oodometer.types import Protocol
 
-__all__ = ["FORMAT", "KIND", "UNFINISHED", "BuildFolder", "Manifest", "Picture", "Source"]
+__all__ = ["FORMAT", "KIND", "UNFINISHED", "BuildFolder", "File", "Manifest", "Picture", "Source"]
 
 FORMAT = 1
 
@@ -63,41 +65,53 @@ class Source:
     """The images that the build is made of.
 
     ``digest`` is of the ids, labels and sizes of all images of the data set, wherever it lies; ``images`` is how many
-    of them are taken, the first of the seeded order. ``classes`` and ``class_names`` are the label space's identifiers
+    of them are taken, and ``order`` is the SHA-256 of the ids of these, in their order. ``orientation``
+    says whether tags were followed. ``classes`` and ``class_names`` are the label space's identifiers
     and words for people; empty if the images have no labels.
     """
 
     name: str
     digest: str
     images: int
+    order: str
+    orientation: str
     label_space: str
     classes: tuple[str, ...]
     class_names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
+class File:
+    """One file as it was written; ``path`` is relative to the folder of the build, with ``/``."""
+
+    path: str
+    sha256: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
-    """What was made. All but the last five fields are the plan, which a build that is continued must share.
+    """What was made. The fields before ``environment`` are the plan, which a build that is continued must share.
 
     ``layout`` is the name of the format (``oodometer.building.FORMATS``) and ``quality`` that of its JPEGs, if it has
     any; ``clean`` says whether the uncorrupted pictures are there too. ``environment`` maps packages to versions. Until
-    ``complete`` is true, the counts are 0: the ``images`` that could be read, their ``pictures``, and the ``bytes`` of
-    all files. ``skipped`` are the images that could not be read, absent from every condition.
+    ``complete`` is true, what follows is empty: how many ``images`` could be read and how many ``pictures`` were made
+    of them, the ``files`` that hold no picture, and the images that were ``skipped``, absent from every condition.
     """
 
     kind: str
     format: int
-    source: Source
     protocol: Protocol
     severities: tuple[int | float, ...]
     layout: str
     quality: int | None
     clean: bool
+    source: Source
     environment: dict[str, str]
     complete: bool = False
     images: int = 0
     pictures: int = 0
-    bytes: int = 0
+    files: tuple[File, ...] = ()
     skipped: tuple[Skipped, ...] = ()
 
 
@@ -141,12 +155,27 @@ class BuildFolder:
         StoreError
             If there is something in the folder, and no build.
         """
-        others = [p.name for p in self.path.iterdir() if p.name != LOCK] if self.path.is_dir() else []
+        names = [p.name for p in self.path.iterdir()] if self.path.is_dir() else []
+        others = [name for name in names if name != LOCK and not name.endswith(TEMPORARY)]
         if others and not self.exists():
             raise StoreError(
                 f"{self.path} is not empty and holds no built data set ({', '.join(sorted(others)[:3])} ...). Choose a "
                 "new folder."
             )
+
+    def remove_leftovers(self) -> None:
+        """Delete what a killed process had not finished writing; the layouts see to it beside the pictures."""
+        with mapped_errors(f"clearing {self.path}"):
+            for folder in (self.path, self.path / _BLOCKS, self.unfinished):
+                for path in folder.glob(f".*{TEMPORARY}"):
+                    path.unlink(missing_ok=True)
+
+    def clear(self) -> None:
+        """Delete a build that came to nothing, so that nothing is left of it."""
+        with mapped_errors(f"clearing {self.path}"):
+            shutil.rmtree(self.unfinished, ignore_errors=True)
+            shutil.rmtree(self.path / _BLOCKS, ignore_errors=True)
+            self.manifest_path.unlink()
 
     def read_manifest(self) -> Manifest:
         """Read the manifest.
@@ -253,7 +282,7 @@ class BuildFolder:
 
 def _plan(manifest: Manifest) -> dict[str, Any]:
     """Return what two builds must share, as plain JSON values."""
-    bare = replace(manifest, environment={}, complete=False, images=0, pictures=0, bytes=0, skipped=())
+    bare = replace(manifest, environment={}, complete=False, images=0, pictures=0, files=(), skipped=())
     plan: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(bare))
     del plan["source"]["name"]  # what the folder is called; its content has a digest
     return plan

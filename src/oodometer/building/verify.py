@@ -61,7 +61,10 @@ def verify(root: str | os.PathLike[str], observer: Observer | None = None, worke
     if not manifest.complete:
         faults.append(Fault("manifest.json", "unfinished", "The build was not finished: run its command again."))
     observer.begin("files", manifest.pictures, 0)
+    others = [(file.path, file.sha256, file.bytes) for file in manifest.files]
+    faults += [fault for file in others if (fault := fault_of(folder.path, *file))]
     known = [_hashes([f"manifest/{number:05d}.parquet" for number in folder.blocks()])]
+    known.append(_hashes([path for path, _, _ in others]))
     count = 0
     with ThreadPoolExecutor(threads(workers), thread_name_prefix="oodometer") as pool:
         for number in folder.blocks():

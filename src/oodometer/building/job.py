@@ -1,0 +1,166 @@
+"""One build from its sources to the finished folder."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from oodometer.building.cells import Place
+from oodometer.building.engine import Outcome, drive
+from oodometer.building.manifest import BuildFolder, File
+from oodometer.building.recipe import Options, Recipe, settle
+from oodometer.errors import DatasetError
+from oodometer.families import SEVERITIES
+from oodometer.outfolder import exclusive, mapped_errors
+from oodometer.progress import ProgressBar, Silent
+from oodometer.store import Skipped
+from oodometer.threads import threads
+from oodometer.types import Dataset, LabelSpace, Orientation
+
+__all__ = ["Build", "build", "construct"]
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """A finished build: the ``images`` that were read, their ``pictures``, and how many of these were made this time.
+
+    ``skipped`` are the images that could not be read, absent from every condition.
+    """
+
+    path: Path
+    images: int
+    pictures: int
+    made: int
+    skipped: tuple[Skipped, ...]
+
+
+def build(
+    source: str | os.PathLike[str] | Dataset,
+    out: str | os.PathLike[str],
+    *,
+    corruptions: str | Sequence[str] = "imagenet-c",
+    severities: str | Sequence[float] = SEVERITIES,
+    preprocess: str = "imagenet224",
+    format: str = "jpeg",
+    clean: bool = False,
+    edition: str = "imagenet224",
+    method: str = "fast",
+    seed: int = 0,
+    limit: int | None = None,
+    labels: str | Path | Mapping[str, int | str] | None = None,
+    classes: int | None = None,
+    label_space: str | LabelSpace | None = None,
+    orientation: Orientation = "ignore",
+    workers: int | None = None,
+    progress: bool = True,
+) -> Build:
+    """Make a corrupted data set on disk, such as ImageNet-C from the validation images.
+
+    A build that was stopped, by whatever, is continued when the same call is made again: what is there is compared with
+    its checksums, what is missing or damaged is made, and the folder is the same to the byte as one made at once.
+
+    Parameters
+    ----------
+    source
+        The images: a path or specification that ``oodometer.open_dataset`` takes, or a ``Dataset``. They need no
+        labels. The pixels depend on (seed, image id, corruption, severity) alone, so that they are those of
+        ``evaluate`` on the same images.
+    out
+        The folder to make, apart from the source.
+    corruptions
+        ``"imagenet-c"`` (the 15), ``"extra"`` (the other 4), ``"all"``, ``"own"``, a family, or names.
+    severities
+        Numbers above 0 and up to 10; real ones give folders such as ``fog/2.5``.
+    preprocess
+        ``"imagenet224"`` (shorter side to 256, central crop of 224), ``"inception299"``, ``"tiny64"``, or ``"none"``.
+    format
+        ``"jpeg"``: the tree of the published files, ``<corruption>/<severity>/<class>/<name>.JPEG``, quality 85,
+        optimised; ``"png"``, ``"webp"``: the same tree without loss; ``"webdataset"``, ``"parquet"`` (as Hugging Face
+        reads it): shards of 1000 such JPEGs, or with ``-png`` or ``-webp`` appended without loss; ``"npy"``: the arrays
+        of CIFAR-10-C, for which all images must have one size.
+    clean
+        Whether to add the preprocessed images without a corruption, under the same names below ``clean/``.
+    edition
+        Which published table of strengths; ``"imagenet224"`` is ImageNet-C.
+    method
+        ``"fast"`` or ``"reference"``; see ``oodometer.corrupt``.
+    seed
+        Of the corruptions, and of the order of which ``limit`` takes the first.
+    limit
+        Take only so many images, the same as ``evaluate`` does.
+    labels, classes, label_space, orientation
+        See ``oodometer.open_dataset``.
+    workers
+        Threads; by default one for each processor. No file depends on them.
+    progress
+        Whether to show a progress bar on stderr.
+
+    Returns
+    -------
+    Build
+        What is in the folder, and the images that could not be read.
+
+    Raises
+    ------
+    OodometerError
+        For everything that a user can mend (see ``oodometer.errors``): wrong arguments, two images that would have one
+        name, a folder that holds another build. A damaged image raises nothing unless all are.
+    """
+    options = Options(
+        corruptions=corruptions,
+        severities=severities,
+        preprocess=preprocess,
+        format=format,
+        clean=clean,
+        edition=edition,
+        method=method,
+        seed=seed,
+        limit=limit,
+        labels=labels,
+        classes=classes,
+        label_space=label_space,
+        orientation=orientation,
+    )
+    return construct(settle(source, out, options), out, workers, progress=progress)
+
+
+def construct(recipe: Recipe, out: str | os.PathLike[str], workers: int | None, *, progress: bool) -> Build:
+    """Make what a recipe says, or what is missing of it; see ``build``."""
+    folder, count = BuildFolder(out), threads(workers)
+    with (
+        exclusive(folder.path, "building", folder.exists, folder.check_can_begin),
+        ProgressBar() if progress else contextlib.nullcontext(Silent()) as observer,
+    ):
+        if folder.exists():
+            folder.check_same_plan(recipe.planned)
+        else:
+            folder.write_manifest(recipe.planned)
+        folder.remove_leftovers()
+        place = Place(folder, recipe.planned.source, recipe.cells, recipe.format.encoding, recipe.shape)
+        layout = recipe.format.layout(place)
+        observer.begin(folder.path.name, len(recipe.items) * len(recipe.cells), 0)
+        outcome = drive(recipe, layout, count, observer)
+        if not outcome.images:
+            folder.clear()
+            raise DatasetError(f"None of the {len(recipe.items)} images can be read: {outcome.skipped[0].reason}")
+        _finish(folder, recipe, outcome, layout.finish())
+    return Build(folder.path, outcome.images, outcome.pictures, outcome.made, tuple(outcome.skipped))
+
+
+def _finish(folder: BuildFolder, recipe: Recipe, outcome: Outcome, files: tuple[File, ...]) -> None:
+    finished = replace(
+        recipe.planned,
+        complete=True,
+        images=outcome.images,
+        pictures=outcome.pictures,
+        files=files,
+        skipped=tuple(outcome.skipped),
+    )
+    folder.write_manifest(finished)
+    with mapped_errors(f"clearing {folder.unfinished}"):
+        if folder.unfinished.exists():
+            shutil.rmtree(folder.unfinished)

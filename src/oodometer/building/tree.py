@@ -1,0 +1,177 @@
+"""The layout of the published files: ``<corruption>/<severity>/<class>/<name>.JPEG``, one file a picture."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from hashlib import sha256
+from pathlib import Path
+from typing import TypeAlias
+
+from oodometer.building.cells import Cell, Item, Place
+from oodometer.building.encodings import Encoding
+from oodometer.building.layout import listed
+from oodometer.building.manifest import File, Picture
+from oodometer.building.verify import fault_of
+from oodometer.outfolder import TEMPORARY, mapped_errors, write_atomically
+
+__all__ = ["Tree"]
+
+Claims: TypeAlias = dict[tuple[int, int], tuple[str, int]]
+"""SHA-256 and bytes of pictures, by number of the image and position of the cell."""
+
+
+class Tree:
+    """One file a picture, in the folder of its class; see ``Layout``."""
+
+    images = 250
+    one_size = False
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+
+    @staticmethod
+    def name(stem: str, encoding: Encoding) -> str:
+        """Return the path within a condition."""
+        return stem + encoding.extension
+
+    @staticmethod
+    def files(images: int, cells: Sequence[Cell]) -> int:
+        """Return one for each picture."""
+        return images * len(cells)
+
+    def open(self, number: int, items: Sequence[Item]) -> _TreeBlock:
+        """Begin a block, or continue it."""
+        return _TreeBlock(self._place, number, items)
+
+    def finish(self) -> tuple[File, ...]:
+        """Do nothing: each file was finished when it was written."""
+        return ()
+
+
+class _TreeBlock:
+    """A block whose pictures are written as they come; each is then entered in a journal."""
+
+    def __init__(self, place: Place, number: int, items: Sequence[Item]) -> None:
+        self._place, self._number, self._items = place, number, items
+        self._listed = listed(place.folder, number)
+        self._journal = _Journal(place.folder.unfinished / f"{number:05d}.journal")
+        self._positions = {cell: position for position, cell in enumerate(place.cells)}
+        self._claims = {**self._claims_of_rows(), **self._journal.read()}
+        self._whole: Claims = {}
+
+    def _claims_of_rows(self) -> Claims:
+        numbers = {item.sample.id: item.number for item in self._items}
+        return {
+            (numbers[row.image], self._positions[Cell(row.corruption, row.severity)]): (row.sha256, row.bytes)
+            for row in self._listed
+        }
+
+    def missing(self, item: Item) -> list[Cell]:
+        return [cell for position, cell in enumerate(self._place.cells) if not self._is_whole(item, position, cell)]
+
+    def _is_whole(self, item: Item, position: int, cell: Cell) -> bool:
+        claim = self._claims.get((item.number, position))
+        if claim is None or fault_of(self._place.folder.path, _path(item, cell), *claim):
+            return False
+        self._whole[item.number, position] = claim
+        return True
+
+    def put(self, item: Item, cell: Cell, data: bytes) -> None:
+        path = self._place.folder.path / _path(item, cell)
+        with mapped_errors(f"writing {path}"):
+            _write(path, item.number, data)
+            claim = sha256(data).hexdigest(), len(data)
+            key = item.number, self._positions[cell]
+            self._journal.append(key, claim)
+        self._whole[key] = claim
+
+    def drop(self, item: Item) -> None:
+        for cell in self._place.cells:
+            (self._place.folder.path / _path(item, cell)).unlink(missing_ok=True)
+
+    def close(self, pool: Executor) -> list[Picture]:
+        rows = [
+            Picture(item.sample.id, item.sample.label, *cell, _path(item, cell), *claim)
+            for item in self._items
+            for position, cell in enumerate(self._place.cells)
+            if (claim := self._whole.get((item.number, position)))
+        ]
+        if rows != self._listed or not self._place.folder.block_path(self._number).is_file():
+            self._place.folder.write_block(self._number, rows)
+        self._journal.remove()
+        return rows
+
+    def release(self) -> None:
+        self._journal.release()
+
+
+def _path(item: Item, cell: Cell) -> str:
+    return f"{cell.folder}/{item.name}"
+
+
+def _write(path: Path, number: int, data: bytes) -> None:
+    """Write a file so that it never has its name in part.
+
+    It is not flushed to the disk, which would take most of the time: what a power failure leaves damaged is found by
+    its checksum. Until it is whole it is always called the same, so that what a killed process leaves is overwritten.
+    """
+    temporary = path.with_name(f".{number}{TEMPORARY}")
+    try:
+        try:
+            file = temporary.open("wb")
+        except FileNotFoundError:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            file = temporary.open("wb")
+        with file:
+            file.write(data)
+        temporary.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise
+
+
+class _Journal:
+    """Which pictures of a block are written, a line for each; the last line may be torn."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: int | None = None
+        self._lock = threading.Lock()
+
+    def read(self) -> Claims:
+        """Read what an earlier process entered; what is no whole line is passed over."""
+        if not self._path.is_file():
+            return {}
+        lines = re.findall(rb"^(\d+) (\d+) (\d+) ([0-9a-f]{64})\n", self._path.read_bytes(), re.MULTILINE)
+        claims = {(int(n), int(position)): (digest.decode(), int(size)) for n, position, size, digest in lines}
+        write_atomically(self._path, b"".join(_line(key, claim) for key, claim in claims.items()))
+        return claims
+
+    def append(self, key: tuple[int, int], claim: tuple[str, int]) -> None:
+        with self._lock:
+            if self._file is None:
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                self._file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+            line = _line(key, claim)
+            if os.write(self._file, line) < len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def remove(self) -> None:
+        self.release()
+        self._path.unlink(missing_ok=True)
+
+    def release(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+
+def _line(key: tuple[int, int], claim: tuple[str, int]) -> bytes:
+    return b"%d %d %d %s\n" % (*key, claim[1], claim[0].encode())
