@@ -11,7 +11,7 @@ import sys
 import tempfile
 import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -25,11 +25,11 @@ from oodometer.datasets import LABEL_SPACES, imagenet1k, open_folder
 from oodometer.datasets import imagenet_r as imagenet_r_classes
 from oodometer.errors import ArgumentError, DatasetError, StoreError
 from oodometer.metrics import BASELINES, Baseline, BaselineSpec, load_baseline
-from oodometer.models import Normalization, load_model, parse_normalization
+from oodometer.models import AdaptedModel, ModelOptions, Normalization, load_model
 from oodometer.outfolder import check_apart, exclusive
 from oodometer.plan import Benchmark
 from oodometer.progress import Observer, ProgressBar, Silent
-from oodometer.road import Execution, Stage, drive, repeat_clean
+from oodometer.road import Execution, Stage, drive, first_picture, repeat_clean
 from oodometer.run import Run
 from oodometer.running import RunningResult
 from oodometer.store import FORMAT, Manifest, ModelRecord, RunStore, Table
@@ -56,10 +56,10 @@ def evaluate(
     edition: str = "imagenet224",
     method: str = "fast",
     baseline: BaselineSpec = "auto",
-    normalization: str | Normalization | None = None,
+    model_options: ModelOptions | None = None,
     seed: int = 0,
     limit: int | None = None,
-    batch_size: int = 16,
+    batch_size: int | str = "auto",
     workers: int | None = None,
     progress: bool = True,
 ) -> Run:
@@ -96,15 +96,16 @@ def evaluate(
     baseline
         What CE and mCE are divided by: the name of a published baseline, a JSON file, or ``None``. ``"auto"`` is
         ``"alexnet"`` for the 1000 classes of ImageNet and ``None`` for others.
-    normalization
-        Mean and std of a PyTorch model's inputs: ``"imagenet"`` (the default), ``"none"``, or ``"MEAN/STD"``.
+    model_options
+        How the model is run, and what is made of its inputs and outputs: device, precision, normalization and more.
     seed
         Of the corruptions and of the order of the images.
     limit
         Take only so many images, the first of the seeded order.
     batch_size, workers
-        How the work is cut up: images in a batch, and threads (default: one per available core). No result depends on
-        them, but for the float noise of the model itself.
+        How the work is cut up: images in a batch (``"auto"``: doubled from 16 on until memory, throughput or time says
+        stop, and kept with the run), and threads (default: one per available core). No result depends on them, but for
+        the float noise of the model itself.
     progress
         Whether to show a progress bar on stderr.
 
@@ -126,14 +127,12 @@ def evaluate(
     benchmarks = [plan.corrupted(dataset, protocol, limit=limit, masked=imagenet_r is not None)]
     if imagenet_r is not None:
         benchmarks.append(plan.renditions(_open_renditions(imagenet_r, out, dataset), protocol))
-    if isinstance(normalization, str):
-        normalization = parse_normalization(normalization)
     return evaluate_benchmarks(
         model,
         benchmarks,
         out,
         baseline=baseline,
-        normalization=normalization,
+        model_options=model_options,
         execution=Execution.of(batch_size, workers),
         progress=progress,
     )
@@ -186,13 +185,13 @@ def evaluate_benchmarks(
     *,
     baseline: BaselineSpec,
     execution: Execution,
-    normalization: Normalization | None = None,
+    model_options: ModelOptions | None = None,
     progress: bool = True,
 ) -> Run:
     """Evaluate a classifier on benchmarks that are already planned; see ``evaluate``."""
-    space = benchmarks[0].dataset.label_space.name
-    divisor = load_baseline(_published(space) if baseline == "auto" else baseline, space)
-    loaded = load_model(model, normalization)
+    space = benchmarks[0].dataset.label_space
+    divisor = load_baseline(_published(space.name) if baseline == "auto" else baseline, space.name)
+    loaded = load_model(model, model_options, space)
     manifest = _manifest(loaded, benchmarks, divisor)
     with contextlib.ExitStack() as on_error:
         if out is None:
@@ -208,6 +207,8 @@ def evaluate_benchmarks(
                 store.check_same_plan(manifest)
                 if baseline != "auto":
                     store.write_manifest(replace(store.read_manifest(), baseline=manifest.baseline))
+            execution = _settled(execution, store, loaded, benchmarks[0])
+            manifest = replace(manifest, batch_size=execution.batch_size)
             for benchmark in benchmarks:
                 _fill(store, manifest, loaded, benchmark, divisor, execution, observer)
         run = Run(store.path)
@@ -218,6 +219,18 @@ def evaluate_benchmarks(
 
 def _published(space: str) -> str | None:
     return "alexnet" if space == "imagenet-1k" else None
+
+
+def _settled(execution: Execution, store: RunStore, model: Model, benchmark: Benchmark) -> Execution:
+    """Settle on a batch size, if it was left to us: that of the run, so that it ends the same to the last digit."""
+    found = store.read_manifest().batch_size if store.exists() else None
+    most = len(benchmark.order) // 4  # so that a run is some blocks at least, and can be stopped between them
+    if not execution.automatic:
+        return execution
+    if found is None and isinstance(model, AdaptedModel) and most > execution.batch_size:
+        picture = first_picture(benchmark)
+        found = None if picture is None else model.find_batch_size(picture, most)
+    return replace(execution, batch_size=found or execution.batch_size, automatic=False)
 
 
 def _fill(
@@ -289,7 +302,7 @@ def _manifest(model: Model, benchmarks: Sequence[Benchmark], baseline: Baseline 
         baseline=_recorded(baseline),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         command=_text(shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])),
-        environment=environment("torch"),
+        environment=environment("torch") | _texts(getattr(model, "environment", {})),
     )
 
 
@@ -314,8 +327,14 @@ def _describe(model: Model) -> ModelRecord:
     return ModelRecord(
         name=name,
         fingerprint=_text(str(getattr(model, "fingerprint", name))),
-        normalization=asdict(normalization) if isinstance(normalization, Normalization) else None,
+        normalization=normalization.record() if isinstance(normalization, Normalization) else None,
+        resized=getattr(model, "resized", None),
+        settings=_texts(getattr(model, "settings", {})),
     )
+
+
+def _texts(entries: Mapping[str, object]) -> dict[str, str]:
+    return {_text(str(name)): _text(str(value)) for name, value in entries.items()}
 
 
 def _text(text: str) -> str:

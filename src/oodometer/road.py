@@ -27,7 +27,10 @@ from oodometer.store import Block, Example, Skipped
 from oodometer.threads import ahead, threads
 from oodometer.types import CLEAN, Condition, Image, Images, LabelSpace, Logits, Model, Protocol, Sample
 
-__all__ = ["Execution", "Stage", "drive", "repeat_clean"]
+__all__ = ["Execution", "Stage", "drive", "first_picture", "repeat_clean"]
+
+BATCH_SIZE = 16
+"""Where an automatic batch size begins, and ends for a model whose throughput is not ours to measure."""
 
 JPEG_QUALITY = 85
 """The quality of the published files."""
@@ -39,14 +42,20 @@ EXAMPLE_SIDE = 112
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """How the work is cut up, which changes no result: the images of a block (and of a batch), and the threads."""
+    """How the work is cut up, which changes no result: the images of a block (and of a batch), and the threads.
+
+    ``automatic`` says that the batch size was left to us, and is only where to begin.
+    """
 
     batch_size: int
     workers: int
+    automatic: bool = False
 
     @classmethod
-    def of(cls, batch_size: int, workers: int | None) -> Execution:
+    def of(cls, batch_size: int | str, workers: int | None) -> Execution:
         """Check the choices; by default there is a thread for each processor that this process may use."""
+        if batch_size == "auto":
+            return cls(BATCH_SIZE, threads(workers), automatic=True)
         return cls(whole("batch_size", batch_size, lowest=1, highest=65536), threads(workers))
 
 
@@ -162,6 +171,14 @@ def repeat_clean(
     return [s.id for s in pictures.samples], score(logits, labels, space), pictures.images[0].shape
 
 
+def first_picture(benchmark: Benchmark) -> Image | None:
+    """Return the first image of the order that can be read, after the preprocessing; ``None`` if none can."""
+    for entry in enumerate(benchmark.order):
+        if images := _decode(benchmark, [entry]).images:
+            return images[0]
+    return None
+
+
 def _decode(benchmark: Benchmark, chunk: list[tuple[int, Sample]]) -> _Pictures:
     """Read and preprocess the images of a block; those that cannot be read are set apart."""
     samples, images, skipped = [], [], []
@@ -246,7 +263,9 @@ def _predict(
     if logits.shape[1] != space.width:
         raise ModelError(
             f"The model gives {logits.shape[1]} outputs and the label space {space.name} has {space.width} classes. "
-            "Give a model of that width, or say by a labels file (--labels) what its outputs mean."
+            "Give a model of that width, say by a labels file (--labels) what its outputs mean, drop those that belong "
+            "to no class (--logits-offset 1 for the 1001 of a background class), or name the class of each output "
+            "(--model-classes FILE), by which those of the data are picked."
         )
     if not np.isfinite(logits).all():
         bad = samples[int(np.argwhere(~np.isfinite(logits))[0, 0])]

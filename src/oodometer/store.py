@@ -75,11 +75,17 @@ _ENCODED = {str(version).encode(): version for version in READABLE}
 
 @dataclass(frozen=True, slots=True)
 class ModelRecord:
-    """Which model was evaluated, and how its inputs were normalised (``None``: the model takes uint8 as it is)."""
+    """Which model was evaluated, and how its inputs were normalised (``None``: the model takes uint8 as it is).
+
+    ``resized`` is the size and the interpolation to which pictures of another size were resized after their corruption,
+    such as ``299x299 bicubic``; ``settings`` is what else changes its answers, as names and values for people.
+    """
 
     name: str
     fingerprint: str
     normalization: dict[str, Any] | None
+    resized: str | None = None
+    settings: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +113,8 @@ class Manifest:
     """What was done. ``model`` and ``benchmarks`` are the plan; the rest tells how to read and repeat it.
 
     ``baseline`` is what CE and mCE are divided by unless the reader asks for another: the name of a published baseline,
-    the content of a baseline file, or ``None``. ``environment`` maps package names to versions.
+    the content of a baseline file, or ``None``. ``environment`` maps package names to versions. ``batch_size`` is how
+    many images the model was given at once.
     """
 
     format: int
@@ -117,6 +124,7 @@ class Manifest:
     created: str
     command: str
     environment: dict[str, str]
+    batch_size: int | None = None
 
     def benchmark(self, name: str) -> BenchmarkRecord | None:
         """Return the record of one benchmark, or ``None`` if the run has none of that name."""
@@ -489,6 +497,9 @@ def _plan(manifest: Manifest) -> dict[str, Any]:
     """Return what two partial runs must share, as plain JSON values."""
     # By way of JSON, so that a plan that was just made equals the one that was read: it has no tuples, for one.
     model, records = msgspec.json.decode(msgspec.json.encode((manifest.model, manifest.benchmarks)))
+    for later in ("resized", "settings"):  # which runs of earlier versions do not name
+        if not model[later]:
+            del model[later]
     for record in records:
         del record["dataset"]  # what the folder is called; its content has a digest
     return {"model": model, "benchmarks": {record.pop("name"): record for record in records}}

@@ -283,7 +283,7 @@ def test_more_images_than_there_are_is_an_error(photographs):
         ({"limit": 0}, "limit must be a whole number from 1"),
         ({"batch_size": 0}, "batch_size must be a whole number from 1"),
         ({"workers": 0}, "workers must be a whole number from 1"),
-        ({"normalization": "caffe"}, "imagenet, none"),
+        ({"model_options": "fp16"}, "are ModelOptions"),
     ],
 )
 def test_a_bad_option_is_named_before_any_work(photographs, tmp_path, options, message):
@@ -531,7 +531,7 @@ BAD_ARGUMENTS = [
     {"corruptions": None},
     {"corruptions": [1]},
     {"preprocess": ["none"]},
-    {"normalization": 0.5},
+    {"model_options": 0.5},
     {"classes": 2},
     {"labels": [1]},
     {"out": 5},

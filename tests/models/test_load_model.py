@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from oodometer.errors import ArgumentError, ModelError
-from oodometer.models import FakeModel, Normalization, load_model, parse_normalization
+from oodometer.models import FakeModel, ModelOptions, Normalization, load_model, parse_normalization
 
 
 def test_the_fake_is_a_function_of_each_picture_alone():
@@ -28,8 +28,8 @@ def test_an_object_with_predict_is_taken_as_it_is():
         ("dmeo", "'demo'"),
         ("resnet50", "Known: demo"),
         ("missing.pt2", "no model file"),
-        ("torch:", "package.module:factory"),
-        ("torch:os", "package.module:factory"),
+        ("torch:", "package.module:object"),
+        ("torch:os", "package.module:object"),
         ("torch:no_such_module_here:make", "PYTHONPATH"),
         ("torch:os:no_such_name", "no_such_name"),
         ("torch:os:getcwd", "returned str"),
@@ -43,7 +43,7 @@ def test_a_bad_specification_says_what_is_wrong(spec, message):
 
 def test_a_normalization_is_refused_where_the_model_has_its_own():
     with pytest.raises(ArgumentError, match="its own normalization"):
-        load_model("fake", Normalization((0.5, 0.5, 0.5), (0.5, 0.5, 0.5)))
+        load_model("fake", ModelOptions(normalization="0.5/0.5"))
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_normalizations_as_a_user_writes_them(text, mean, std):
     assert parse_normalization(text) == Normalization(mean, std)
 
 
-@pytest.mark.parametrize("text", ["", "caffe", "0.5", "0.5/0", "0.5/-1", "1,2/3", "nan/1", "123/58", "0.5/0.5/0.5"])
+@pytest.mark.parametrize("text", ["", "coffee", "0.5", "0.5/0", "0.5/-1", "1,2/3", "nan/1", "123/58", "0.5/0.5/0.5"])
 def test_a_bad_normalization_is_refused(text):
     with pytest.raises(ArgumentError, match="normalization"):
         parse_normalization(text)

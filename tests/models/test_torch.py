@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from oodometer.errors import ModelError
-from oodometer.models import Normalization, load_model
+from oodometer.models import ModelOptions, Normalization, load_model
 from oodometer.models.torch import TorchModel
 
 
@@ -90,7 +90,7 @@ def test_factories_give_modules_or_adapted_models():
     assert load_model(f"torch:{__name__}:make_tiny").predict(IMAGES).shape == (3, 10)
     adapted = load_model(f"torch:{__name__}:make_adapted")
     assert adapted.name == "adapted"
-    given = load_model(f"torch:{__name__}:make_tiny", Normalization((0, 0, 0), (1, 1, 1)))
+    given = load_model(f"torch:{__name__}:make_tiny", ModelOptions(normalization="none"))
     assert given.normalization.std == (1, 1, 1)
 
 

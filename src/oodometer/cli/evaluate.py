@@ -9,9 +9,18 @@ from typing import Any
 
 import click
 
+from oodometer.cli.model_options import with_model_options
+
 __all__ = ["demo", "evaluate", "report"]
 
 EXIT_SKIPPED = 3
+
+
+def _auto_or_whole(_context: click.Context, _parameter: click.Parameter, value: str) -> str | int:
+    try:
+        return value if value == "auto" else int(value)
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is neither auto nor a whole number.") from None
 
 
 @click.command()
@@ -43,15 +52,16 @@ def demo(out: str) -> None:
 @click.option(
     "--baseline", default="auto", show_default=True, help="alexnet, none, or a JSON file; what mCE divides by."
 )
-@click.option("--normalization", help="Of a PyTorch model: imagenet (default), none, or MEAN/STD such as 0.5/0.5.")
+@with_model_options
 @click.option("--seed", default=0, show_default=True, help="Of the corruptions and of the order.")
 @click.option("--limit", type=int, help="Only so many images, the first of the seeded order.")
-@click.option("--batch-size", default=16, show_default=True, help="Images in a batch.")
+@click.option("--batch-size", default="auto", show_default=True, callback=_auto_or_whole, help="Images in a batch.")
 @click.option("--workers", type=int, help="Threads; default: one per processor.")
 def evaluate(model: str, data: str, out: str | None, baseline: str, **options: Any) -> None:  # noqa: ANN401
     """Evaluate MODEL on clean images, their corruptions and, if given, renditions.
 
-    MODEL is demo, torch:PACKAGE.MODULE:FACTORY, or a TorchScript or torch.export file; see `oodometer list`.
+    MODEL is demo, KIND:NAME such as timm:resnet50 or onnx:FILE, or a TorchScript or torch.export file;
+    `oodometer list` has them all.
     """
     from oodometer import evaluation
 

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from oodometer.errors import ArgumentError, ModelError, unknown_name
+from oodometer.models.adapted import AdaptedModel
 from oodometer.models.fake import FakeModel
 from oodometer.models.normalization import IMAGENET, Normalization, parse_normalization
-from oodometer.types import Model
+from oodometer.models.options import ModelOptions
+from oodometer.types import LabelSpace, Model
 
-__all__ = ["MODELS", "FakeModel", "Normalization", "load_model", "parse_normalization"]
+__all__ = ["MODELS", "AdaptedModel", "FakeModel", "ModelOptions", "Normalization", "load_model", "parse_normalization"]
 
+ADAPTERS: dict[str, str] = {
+    "torch": "torch",
+    "python": "python",
+}
+"""What stands before the colon of a specification, with the file that knows what to do with the rest."""
 
-def _demo() -> object:
-    from oodometer.models import demo
-
-    return demo.load()
-
-
-NAMED: dict[str, Callable[[], object]] = {"demo": _demo, "fake": FakeModel}
-"""The models that are known by name."""
+SUFFIXES: dict[str, str] = {}
+"""The endings of files that are not PyTorch's, with what would stand before the colon."""
 
 MODELS: dict[str, str] = {
     "demo": "EfficientNet-Lite0 on PyTorch (pip install 'oodometer[demo]')",
@@ -29,59 +31,75 @@ MODELS: dict[str, str] = {
     "torch:PACKAGE.MODULE:FACTORY": "a function of yours that returns a torch.nn.Module",
     "FILE.pt2": "a file of torch.export.save",
     "FILE.pt": "a file of torch.jit.save (TorchScript)",
+    "python:PACKAGE.MODULE:OBJECT": "an object of yours with predict(images) -> logits, or what makes one",
 }
 """What a model can be, as the user writes it, with what it means."""
 
 
-def load_model(model: object, normalization: Normalization | None = None) -> Model:
+def load_model(model: object, options: ModelOptions | None = None, space: LabelSpace | None = None) -> Model:
     """Return a classifier from whatever a user has.
 
     Parameters
     ----------
     model
         A name or specification (see ``MODELS``), a ``torch.nn.Module``, or any object with
-        ``predict(images) -> logits``, which is returned as it is.
-    normalization
-        Mean and std of the inputs of a PyTorch module; the usual ImageNet values unless given. Anything else carries
-        its own, and giving one for it is an error.
+        ``predict(images) -> logits``, which is returned as it is unless the options ask for more.
+    options
+        How to run it, and what is made of its inputs and outputs.
+    space
+        The classes of the data set, for models that must be told them.
 
     Raises
     ------
     ModelError
         If it cannot be loaded.
+    MissingDataError
+        If the packages of its framework are not installed.
     ArgumentError
-        If the name is unknown (near names are listed), or a normalization is given for a model that has its own.
+        If the name is unknown (near names are listed), or an option was given that this kind of model has no use for.
     """
+    options = ModelOptions() if options is None else options
+    if not isinstance(options, ModelOptions):
+        raise ArgumentError(f"The options of a model are ModelOptions, not {options!r}.")
+    network: Any = model
     if isinstance(model, str | Path):
-        loaded = _from_text(str(model), normalization)
+        network = _from_text(str(model), options)
     elif "torch" in sys.modules and isinstance(model, sys.modules["torch"].nn.Module):
         from oodometer.models import torch as torch_models
 
-        loaded = torch_models.TorchModel(model, normalization or IMAGENET)
+        network = torch_models.TorchModel(model, options.given_normalization() or IMAGENET, options=options)
     else:
-        loaded = model
-    if not callable(getattr(loaded, "predict", None)):
+        options.check_taken(type(model).__name__, ())
+    if not callable(getattr(network, "predict", None)):
         raise ModelError(
-            f"{type(loaded).__name__} is no model: it has no method predict(images) that maps uint8 images, "
+            f"{type(network).__name__} is no model: it has no method predict(images) that maps uint8 images, "
             "N x height x width x 3, to logits, N x classes."
         )
-    if normalization is not None and not isinstance(normalization, Normalization):
-        raise ArgumentError(f"A normalization is a name, MEAN/STD or a Normalization, not {normalization!r}.")
-    if normalization is not None and getattr(loaded, "normalization", None) != normalization:
-        raise ArgumentError(f"{model} carries its own normalization; leave the option out.")
-    return loaded  # type: ignore[return-value]  # checked: it has predict
+    as_it_is: Model = network
+    return as_it_is if network is model and options == ModelOptions() else AdaptedModel(network, options, space)
 
 
-def _from_text(spec: str, normalization: Normalization | None) -> object:
-    if spec in NAMED:
-        return NAMED[spec]()
+def _from_text(spec: str, options: ModelOptions) -> object:
+    kind, colon, rest = spec.partition(":")
     path = Path(spec)
-    if spec.startswith("torch:") or path.is_file():
+    if spec == "fake":
+        options.check_taken("fake", ())
+        return FakeModel()
+    if spec == "demo":
+        from oodometer.models import demo
+
+        options.check_taken("demo", demo.OPTIONS)
+        return demo.load(options)
+    if not (colon and kind in ADAPTERS) and path.suffix in SUFFIXES:
+        kind, colon, rest = SUFFIXES[path.suffix], ":", spec
+    if colon and kind in ADAPTERS:
+        adapter = importlib.import_module(f"oodometer.models.{ADAPTERS[kind]}")
+        options.check_taken(spec, adapter.OPTIONS)
+        return adapter.load(rest, options)
+    if path.is_file():
         from oodometer.models import torch as torch_models
 
-        if spec.startswith("torch:"):
-            return torch_models.from_factory(spec.removeprefix("torch:"), normalization)
-        return torch_models.from_file(path, normalization)
+        return torch_models.from_file(path, options)
     if path.suffix in {".pt", ".pt2", ".pth", ".ts"}:
         raise ModelError(f"There is no model file {spec}.")
     raise unknown_name("model", spec, MODELS)

@@ -1,0 +1,178 @@
+"""What all adapted models have in common: the input's size, the memory at hand, and what the outputs mean."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oodometer.errors import ArgumentError, ModelError
+from oodometer.models.batching import LARGEST, find_batch_size, is_out_of_memory
+from oodometer.models.normalization import Normalization
+from oodometer.models.options import ModelOptions
+from oodometer.models.sizing import InputSize, fitted
+from oodometer.types import Image, Images, LabelSpace, Logits
+
+__all__ = ["AdaptedModel", "Network"]
+
+
+class Network(Protocol):
+    """What the file of a framework makes of a model: uint8 pictures in, all its outputs out, and what it declares.
+
+    ``input_size`` is ``None`` if pictures of any size will do. ``settings`` are choices that change what it answers,
+    and ``environment`` the versions and the device on which its last digits depend, both as names and values for
+    people.
+    """
+
+    name: str
+    fingerprint: str
+    normalization: Normalization | None
+    input_size: InputSize | None
+    settings: Mapping[str, str]
+    environment: Mapping[str, str]
+
+    def predict(self, images: Images) -> Logits:
+        """Map N pictures to N rows of outputs."""
+        ...
+
+
+class AdaptedModel:
+    """A network as the road wants it: pictures of the declared size go in, the logits of the data set's classes out.
+
+    Parameters
+    ----------
+    network
+        The model of a framework, or any object with ``predict`` and what it carries of the rest.
+    options
+        What the user asked for.
+    space
+        The classes of the data set; needed if the outputs are to be picked by name.
+
+    Raises
+    ------
+    ArgumentError
+        If resizing was asked for and the model declares no size.
+    ModelError
+        If the file that names the outputs does not name each class of the data set once.
+    """
+
+    def __init__(self, network: Network, options: ModelOptions, space: LabelSpace | None) -> None:
+        self._network, self._options = network, options
+        self.name = getattr(network, "name", type(network).__name__)
+        self.fingerprint = getattr(network, "fingerprint", self.name)
+        self.normalization = getattr(network, "normalization", None)
+        self.environment = dict(getattr(network, "environment", {}))
+        self.input_size: InputSize | None = getattr(network, "input_size", None)
+        if options.resize and self.input_size is None:
+            raise ArgumentError(f"{self.name} declares no input size to resize to; leave the option out.")
+        self.resized = str(self.input_size) if options.resize else None
+        self._width, self._columns = _columns(options, space)
+        self.settings = {**getattr(network, "settings", {}), **_of_outputs(options)}
+        self._most = LARGEST
+
+    def predict(self, images: Images) -> Logits:
+        """Map N uint8 pictures to N rows of logits.
+
+        Raises
+        ------
+        ModelError
+            If the pictures are not of the declared size, or the outputs are not what was said of them.
+        """
+        return self._logits(self._within_memory(self._sized(images)))
+
+    def find_batch_size(self, picture: Image, largest: int) -> int:
+        """Return how many pictures like this one to ask for at once; see ``batching.find_batch_size``."""
+        return find_batch_size(lambda images: self._network.predict(self._sized(images)), picture, largest)
+
+    def _sized(self, images: Images) -> Images:
+        if self.input_size is None:
+            return images
+        return fitted(images, self.input_size, self.name, resize=self._options.resize)
+
+    def _within_memory(self, images: Images) -> Logits:
+        """Ask for fewer pictures at once, from now on, when the memory does not suffice."""
+        while True:
+            parts = [images[i : i + self._most] for i in range(0, len(images), self._most)]
+            try:
+                return np.concatenate([np.asarray(self._network.predict(part)) for part in parts])
+            except Exception as error:  # each framework has its own
+                if not is_out_of_memory(error) or len(parts[0]) == 1:
+                    raise
+            # Outside the handler, so that the failed batch is no longer held by its traceback.
+            self._most = -(-len(parts[0]) // 2)
+
+    def _logits(self, outputs: Logits) -> Logits:
+        if outputs.ndim != 2:
+            return outputs  # the road says what is wrong with it
+        if self._options.outputs == "probabilities":
+            outputs = _logarithms(outputs, self.name)
+        elif _are_probabilities(outputs):
+            raise ModelError(
+                f"{self.name} gives probabilities where logits are expected: each row is at least 0 and sums to 1. Say "
+                "so (--outputs probabilities), and their logarithm is taken, which has the same softmax."
+            )
+        if self._width not in (None, outputs.shape[1]):
+            raise ModelError(
+                f"{self._options.classes} names {self._width} outputs, and {self.name} has {outputs.shape[1]}."
+            )
+        return outputs[:, self._columns]
+
+
+def _columns(options: ModelOptions, space: LabelSpace | None) -> tuple[int | None, slice | NDArray[np.intp]]:
+    """Return how many outputs the model must have, if that is known, and which of them are the data set's classes."""
+    if options.classes is None:
+        return None, slice(options.logits_offset, None)
+    if space is None:
+        raise ArgumentError("The classes of a model's outputs were named, but no label space to pick from them.")
+    path = Path(options.classes)
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ModelError(f"The classes of the model's outputs cannot be read: {path}: {error}.") from error
+    known = set(space.classes)
+    names = [line.strip() if line.strip() in known else line.strip().partition(" ")[0] for line in lines]
+    places = {name: i for i, name in enumerate(names)}
+    missing = [name for name in space.classes if name not in places]
+    counts = Counter(names)
+    twice = [name for name in space.classes if counts[name] > 1]
+    for found, what in ((missing, "does not name"), (twice, "names more than once")):
+        if found:
+            raise ModelError(
+                f"{path} {what} {len(found)} of the {space.width} classes of {space.name}, such as {found[0]!r}. Each "
+                "line names the class of one output, in their order."
+            )
+    return len(names), np.array([places[name] for name in space.classes])
+
+
+def _of_outputs(options: ModelOptions) -> dict[str, str]:
+    """Say what is made of the outputs, as far as it is not the usual thing."""
+    found = {}
+    if options.outputs == "probabilities":
+        found["Outputs"] = "probabilities, of which the logarithm was taken"
+    if options.logits_offset:
+        found["Outputs left out"] = f"the first {options.logits_offset}"
+    if options.classes is not None:
+        path = Path(options.classes)
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        found["Outputs picked by name"] = f"{path.name}, SHA-256 {digest[:16]}"
+    return found
+
+
+def _are_probabilities(outputs: Logits) -> bool:
+    # Two numbers that are no probabilities sum to 1 too easily.
+    return outputs.shape[1] > 2 and bool((outputs >= 0).all() and (np.abs(outputs.sum(axis=1) - 1) < 1e-3).all())
+
+
+def _logarithms(outputs: Logits, name: str) -> Logits:
+    sums = outputs.sum(axis=1)
+    if not ((outputs >= 0).all() and (np.abs(sums - 1) < 1e-2).all()):
+        raise ModelError(
+            f"{name} does not give probabilities: they reach from {outputs.min():.3g} to {outputs.max():.3g}, and a "
+            f"row sums to {sums[int(np.argmax(np.abs(sums - 1)))]:.3g}."
+        )
+    return np.log(np.maximum(outputs, np.finfo(np.float32).tiny))
