@@ -6,20 +6,32 @@ import types
 import typing
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
+from rich.text import Text
 
 __all__ = ["Observer", "ProgressBar", "Silent"]
 
 
 class Observer(typing.Protocol):
-    """What an evaluation tells of its progress."""
+    """What long work tells of its progress, in steps: the pictures of a benchmark, the bytes of a file."""
 
-    def begin(self, title: str, total: int, done: int) -> None:
-        """Begin a benchmark of ``total`` pictures, of which ``done`` were done by an earlier process."""
+    def begin(self, title: str, total: int | None, done: int) -> None:
+        """Begin work of ``total`` steps (``None``: nobody knows), of which an earlier process did ``done``."""
         ...
 
-    def advance(self, pictures: int) -> None:
-        """Count so many more pictures as done."""
+    def advance(self, steps: int) -> None:
+        """Count so many more steps as done; fewer than none where work must be done again."""
         ...
 
     def note(self, text: str) -> None:
@@ -30,24 +42,36 @@ class Observer(typing.Protocol):
 class Silent:
     """Tells nothing."""
 
-    def begin(self, title: str, total: int, done: int) -> None:
+    def begin(self, title: str, total: int | None, done: int) -> None:
         """Do nothing."""
 
-    def advance(self, pictures: int) -> None:
+    def advance(self, steps: int) -> None:
         """Do nothing."""
 
     def note(self, text: str) -> None:
         """Do nothing."""
 
 
-class ProgressBar:
-    """A bar on stderr with the running result beside it; a single line at the end where stderr is no terminal."""
+class _Rate(ProgressColumn):
+    """Steps in a second."""
 
-    def __init__(self) -> None:
+    def render(self, task: Task) -> Text:
+        speed = task.finished_speed or task.speed
+        return Text(f"{speed:,.0f}/s" if speed else "")
+
+
+class ProgressBar:
+    """A bar on stderr with a rate and a note beside it; a single line at the end where stderr is no terminal.
+
+    ``unit`` is ``"pictures"`` or ``"bytes"``.
+    """
+
+    def __init__(self, unit: str = "pictures") -> None:
+        columns = (DownloadColumn(), TransferSpeedColumn()) if unit == "bytes" else (MofNCompleteColumn(), _Rate())
         self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=24),
-            MofNCompleteColumn(),
+            *columns,
             TimeRemainingColumn(),
             TextColumn("{task.fields[note]}"),
             console=Console(stderr=True),
@@ -66,14 +90,14 @@ class ProgressBar:
     ) -> None:
         self._bar.stop()
 
-    def begin(self, title: str, total: int, done: int) -> None:
+    def begin(self, title: str, total: int | None, done: int) -> None:
         """Add a bar below the earlier ones."""
         self._task = self._bar.add_task(title, total=total, completed=done, note="")
 
-    def advance(self, pictures: int) -> None:
+    def advance(self, steps: int) -> None:
         """Move the bar."""
         if self._task is not None:
-            self._bar.advance(self._task, pictures)
+            self._bar.advance(self._task, steps)
 
     def note(self, text: str) -> None:
         """Write beside the bar."""

@@ -21,6 +21,7 @@ from oodometer.building.naming import check_names, class_folders, stem
 from oodometer.building.sources import open_source
 from oodometer.continuing import environment
 from oodometer.corruptions import registry
+from oodometer.corruptions.apply import SEEDS
 from oodometer.corruptions.severity import STRONGEST
 from oodometer.datasets import digest
 from oodometer.errors import ArgumentError, DatasetError, ImageError, MissingDataError
@@ -29,7 +30,7 @@ from oodometer.plan import make_protocol, seeded_order
 from oodometer.preprocess import apply
 from oodometer.types import CLEAN, UNLABELLED, Dataset, Image, LabelSpace, Orientation, Protocol, Sample
 
-__all__ = ["Options", "Recipe", "settle"]
+__all__ = ["Options", "Recipe", "read_severities", "settle"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +129,9 @@ def settle(source: str | os.PathLike[str] | Dataset, out: str | os.PathLike[str]
         encoding="memory" if form.encoding.quality is None else "jpeg85",
         edition=options.edition,
         method=options.method,
-        seed=options.seed,
+        seed=whole("seed", options.seed, *SEEDS),
     )
-    severities = _severities(options.severities)
+    severities = read_severities(options.severities)
     cells = _cells(protocol, severities, clean=options.clean)
     dataset = open_source(
         source, out, options.labels, options.classes, options.label_space, orientation=options.orientation
@@ -151,8 +152,14 @@ def settle(source: str | os.PathLike[str] | Dataset, out: str | os.PathLike[str]
     return replace(recipe, shape=_first_shape(recipe)) if form.layout.one_size else recipe
 
 
-def _severities(asked: object) -> tuple[int | float, ...]:
-    """Read severities, with commas or as a sequence; ascending, each once, whole ones as whole numbers."""
+def read_severities(asked: object) -> tuple[int | float, ...]:
+    """Read severities, with commas or as a sequence; ascending, each once, whole ones as whole numbers.
+
+    Raises
+    ------
+    ArgumentError
+        If there is none, or one is no number above 0 and up to the strongest.
+    """
     expected = f"severities must be numbers above 0 and up to {STRONGEST}, such as 1,2,3,4,5; not {asked!r}."
     numbers = asked.split(",") if isinstance(asked, str) else asked
     if not isinstance(numbers, Sequence | np.ndarray) or not len(numbers):

@@ -1,48 +1,121 @@
-"""`oodometer corrupt`: corrupted images as files."""
+"""`oodometer corrupt`: corrupted data sets, and single images, as files."""
 
 from __future__ import annotations
 
-import io
+import sys
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from oodometer.arguments import path
+from oodometer.cli.config import config_option
 from oodometer.errors import ArgumentError
 
 __all__ = ["corrupt"]
 
-FORMATS = {
-    ".png": "PNG",
-    ".jpg": "JPEG",
-    ".jpeg": "JPEG",
-    ".webp": "WEBP",
-    ".bmp": "BMP",
-    ".tif": "TIFF",
-    ".tiff": "TIFF",
-}
-"""What `oodometer corrupt` writes, by the ending of the name: formats that keep the size and the colours."""
+EXIT_SKIPPED = 1
+
+OF_SETS = ("format", "clean", "limit", "labels", "classes", "label_space", "workers", "dry_run")
+"""The options that make no sense for a single image."""
 
 
 @click.command()
-@click.argument("image")
-@click.option("-c", "--corruption", required=True, help="Its name; see `oodometer list`.")
-@click.option("-s", "--severity", default=1.0, show_default=True, help="0 (none) to 10, as published from 1 to 5.")
-@click.option("-o", "--out", required=True, metavar="FILE", help="Where to write; the ending gives the format.")
-@click.option("--seed", default=0, show_default=True)
+@click.argument("source", metavar="SRC")
+@click.argument("out")
+@click.option("-c", "--corruptions", default="imagenet-c", show_default=True, help="A group, a family, or names.")
+@click.option("-s", "--severities", default="1,2,3,4,5", show_default=True, help="Above 0 and up to 10, also 2.5.")
+@click.option("--seed", default=0, show_default=True, help="Of the corruptions, and of the order for --limit.")
 @click.option("--edition", default="imagenet224", show_default=True, help="Which published table of strengths.")
 @click.option("--method", default="fast", show_default=True, help="fast or reference.")
-def corrupt(image: str, corruption: str, severity: float, out: str, **options: Any) -> None:  # noqa: ANN401
-    """Corrupt one IMAGE file, at its own size."""
-    from oodometer import corruptions
-    from oodometer.datasets.decode import decode
-    from oodometer.outfolder import write_atomically
+@click.option(
+    "--preprocess", default="imagenet224", show_default=True, help="imagenet224, inception299, tiny64, or none."
+)
+@click.option(
+    "--format",
+    default="jpeg",
+    show_default=True,
+    help="jpeg (quality 85, as published), png, webp: a tree of files; webdataset, parquet: shards of JPEGs, or with "
+    "-png or -webp appended without loss; npy: arrays as in CIFAR-10-C.",
+)
+@click.option("--clean", is_flag=True, help="Add the images without a corruption, under the same names.")
+@click.option("--limit", type=int, help="Only so many images, the first of the seeded order.")
+@click.option("--labels", metavar="FILE", help="CSV (name,label) or JSON: the class index or wnid of a folder or file.")
+@click.option("--classes", type=int, help="How many classes there are, if --labels names only some.")
+@click.option("--label-space", metavar="NAME", help="What indices in --labels mean, such as imagenet-1k.")
+@click.option("--orientation", default="ignore", show_default=True, help="Or apply the tags of turned photographs.")
+@click.option("--workers", type=int, help="Threads; default: one per processor.")
+@click.option("--dry-run", is_flag=True, help="Say how many files, bytes and minutes it takes; write nothing.")
+@config_option
+@click.pass_context
+def corrupt(
+    context: click.Context, /, source: str, out: str, workers: int | None, dry_run: bool, **chosen: Any
+) -> None:  # noqa: ANN401
+    """Make a corrupted data set in the folder OUT from the images in SRC.
 
-    made = corruptions.corrupt(decode(path("IMAGE", image)), corruption, severity, **options)
-    target = path("The output", out)
-    kind = FORMATS.get(target.suffix.lower())
-    if kind is None:
-        raise ArgumentError(f"{out}: no image format is known by this ending; use one of {', '.join(FORMATS)}.")
-    buffer = io.BytesIO()
-    made.save(buffer, kind)
-    write_atomically(target, buffer.getvalue())
+    SRC is a folder of class folders or of images, tar or WebDataset shards, Parquet files, or KIND:PATH as for
+    oodometer.open_dataset. Labels are needed only to sort flat images into class folders. The same command continues
+    a build that was stopped, and mends one that was damaged.
+
+    One image goes into one file, at its own size: oodometer corrupt photo.jpg foggy.png -c fog -s 3
+
+    Exit status: 0 done; 1 done, but some images could not be read and were left out of every condition; 2 a mistake in
+    the input, or a folder or disk that cannot be written; 130 stopped by Ctrl-C.
+    """
+    from oodometer.building import Options
+    from oodometer.building.one_image import corrupt_file, is_one_image
+
+    image, file = path("The source", source), path("The output", out)
+    if is_one_image(image, file):
+        given = {name for name in context.params if context.get_parameter_source(name) is not ParameterSource.DEFAULT}
+        if unfit := [name for name in OF_SETS if name in given]:
+            raise ArgumentError(f"{', '.join(unfit)}: goes with a data set, not with one image in one file.")
+        if "preprocess" not in given:
+            chosen["preprocess"] = "none"
+        corrupt_file(image, file, Options(**chosen))
+    elif dry_run:
+        _estimate(source, out, workers, Options(**chosen))
+    else:
+        _build(source, out, workers, Options(**chosen))
+
+
+def _estimate(source: str, out: str, workers: int | None, options: Any) -> None:  # noqa: ANN401 - imported when used
+    from rich.filesize import decimal
+
+    from oodometer.building import estimate
+
+    found = estimate(_settled(source, out, options), out, workers)
+    minutes = f"{found.seconds / 60:,.0f}" if found.seconds >= 600 else f"{found.seconds / 60:.1f}"
+    click.echo(
+        f"{found.images:,} images under {found.conditions} conditions: {found.files:,} files of about "
+        f"{decimal(found.bytes)} together; {decimal(found.free)} are free.\n"
+        f"About {minutes} minutes, and what the disk takes. Nothing was written."
+    )
+
+
+def _build(source: str, out: str, workers: int | None, options: Any) -> None:  # noqa: ANN401 - imported when used
+    from oodometer.building import construct
+
+    recipe = _settled(source, out, options)
+    try:
+        built = construct(recipe, out, workers, progress=True)
+    except KeyboardInterrupt:
+        click.echo("What was finished is safe; the same command continues.", err=True)
+        raise
+    click.echo(f"{built.path}: {built.pictures:,} pictures of {built.images:,} images; {built.made:,} were made now.")
+    if built.skipped:
+        count = len(built.skipped)
+        click.echo(f"Images that could not be read and were left out of every condition: {count}", err=True)
+        for skipped in built.skipped:
+            click.echo(f"  {skipped.reason}", err=True)
+        sys.exit(EXIT_SKIPPED)
+
+
+def _settled(source: str, out: str, options: Any) -> Any:  # noqa: ANN401 - imported when used
+    """Check everything, and say what the source was taken for."""
+    from oodometer.building import settle
+
+    recipe = settle(source, out, options)
+    for note in getattr(recipe.dataset, "notes", ()):
+        click.echo(note, err=True)
+    return recipe

@@ -1,0 +1,91 @@
+"""One image file to one corrupted image file."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import get_args
+
+import PIL.Image
+
+from oodometer.arguments import choice
+from oodometer.building.encodings import JPEG85
+from oodometer.building.recipe import Options, read_severities
+from oodometer.corruptions import corrupt
+from oodometer.datasets.decode import EXTENSIONS, decode
+from oodometer.errors import ArgumentError
+from oodometer.outfolder import write_atomically
+from oodometer.plan import make_protocol
+from oodometer.preprocess import apply
+from oodometer.types import Orientation
+
+__all__ = ["IMAGE_FORMATS", "corrupt_file", "is_one_image"]
+
+IMAGE_FORMATS = {
+    ".jpg": "JPEG",
+    ".jpeg": "JPEG",
+    ".png": "PNG",
+    ".webp": "WEBP",
+    ".bmp": "BMP",
+    ".tif": "TIFF",
+    ".tiff": "TIFF",
+}
+"""What an image is written as, by the ending of its name: formats that keep the size and the colours."""
+
+
+def is_one_image(source: Path, target: Path) -> bool:
+    """Return whether the names are those of two files, not of a data set and its folder."""
+    return source.suffix.lower() in EXTENSIONS and not source.is_dir() and bool(target.suffix) and not target.is_dir()
+
+
+def corrupt_file(source: Path, target: Path, options: Options) -> None:
+    """Read one image, corrupt it under one condition and write it.
+
+    Parameters
+    ----------
+    source
+        The image.
+    target
+        Where to write; the ending gives the format. JPEG has quality 85, as in a built data set.
+    options
+        Of these, those count that are not about a set of images. The image has no id, as in ``oodometer.corrupt``.
+
+    Raises
+    ------
+    ArgumentError
+        If there is more than one condition, or if no format has that ending.
+    ImageError
+        If the image cannot be read.
+    StoreError
+        If the file cannot be written.
+    """
+    kind = IMAGE_FORMATS.get(target.suffix.lower())
+    if kind is None:
+        raise ArgumentError(f"{target}: no image format has this ending; use one of {', '.join(IMAGE_FORMATS)}.")
+    protocol = make_protocol(
+        corruptions=options.corruptions,
+        preprocess=options.preprocess,
+        encoding="memory",
+        edition=options.edition,
+        method=options.method,
+        seed=options.seed,
+    )
+    severities = read_severities(options.severities)
+    if len(protocol.corruptions) * len(severities) != 1:
+        raise ArgumentError(
+            "One image in one file takes one corruption and one severity, such as --corruptions fog --severities 3. "
+            "For more of them give a folder as the output."
+        )
+    choice("orientation", options.orientation, get_args(Orientation))
+    made = corrupt(
+        apply(decode(source, orientation=options.orientation), protocol.preprocess),
+        protocol.corruptions[0],
+        severities[0],
+        seed=protocol.seed,
+        method=protocol.method,
+        edition=protocol.edition,
+    )
+    buffer = io.BytesIO(JPEG85.encode(made) if kind == "JPEG" else b"")
+    if kind != "JPEG":
+        PIL.Image.fromarray(made).save(buffer, kind)
+    write_atomically(target, buffer.getvalue())
