@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from oodometer.datasets.labelling import Labelling
 from oodometer.datasets.scan import image_ids, images_below, visible
 from oodometer.errors import DatasetError
 from oodometer.families import EXTRA, FAMILIES, IMAGENET_C, SEVERITIES
-from oodometer.types import Condition, LabelSpace, Orientation, Sample
+from oodometer.types import CLEAN, Condition, LabelSpace, Orientation, Sample
 
 __all__ = ["CorruptionTree", "find_corruptions", "open_corruption_tree", "open_tiny_imagenet_c"]
 
@@ -156,14 +157,26 @@ def _open(
     sizes = dict(sorted(images_below(first)))
     if not sizes:
         raise DatasetError(f"There are no images in {first}.")
+    listing = {
+        os.path.relpath(folder, first): {*inner, *files} for folder, inner, files in os.walk(first, followlinks=True)
+    }
     for cell in others:
-        _compare(set(image_ids(cell)), sizes.keys(), cell, str(first))
+        if not _has_listing(cell, listing):
+            _compare(set(image_ids(cell)), sizes.keys(), cell, str(first))
     space, labels = labelling.by_folder(first, list(sizes))
     samples = tuple(Sample(id_, label, size) for (id_, size), label in zip(sizes.items(), labels, strict=True))
     partly = [c for c, folder in folders.items() if len(_severities(folder)) < len(SEVERITIES)]
     if partly:
         notes += (f"Not all of the five severities are there of: {layout.some(partly)}.",)
     return CorruptionTree(root, name or title(root), space, samples, tuple(cells), cells, notes, orientation)
+
+
+def _has_listing(cell: Path, listing: Mapping[str, Set[str]]) -> bool:
+    """Return whether the folders of a cell hold exactly these names: the quick way to see that nothing is missing."""
+    try:
+        return all(set(os.listdir(cell / folder)) == names for folder, names in listing.items())  # noqa: PTH208
+    except OSError:
+        return False
 
 
 def _compare(ids: Set[str], expected: Set[str], cell: Path, other: str) -> None:
@@ -197,11 +210,11 @@ def _classes(corruption: Path) -> tuple[str, ...]:
 
 def _unused(root: Path, folders: Mapping[str, Path]) -> tuple[str, ...]:
     """Say which folders were passed over, since a misspelt one would be missed without a word."""
-    used = {*folders.values(), *(folder.parent for folder in folders.values())}
+    used = {*folders.values(), *(folder.parent for folder in folders.values()), root / CLEAN.corruption}
     unused = [folder.name for folder in _folders(root) if folder not in used]
     if not unused:
         return ()
-    return (f"Folders of {root} that are no corruptions and were passed over: {layout.some(unused)}.",)
+    return (f"Folders of {root} that hold no severities 1 to 5 alone and were passed over: {layout.some(unused)}.",)
 
 
 def _named(conditions: Sequence[Condition]) -> str:

@@ -16,7 +16,7 @@ from oodometer import arguments
 from oodometer.datasets.label_spaces import imagenet1k, imagenet_a, imagenet_r
 from oodometer.datasets.scan import is_image_name, visible
 from oodometer.errors import DatasetError
-from oodometer.families import FAMILIES, SEVERITIES
+from oodometer.families import FAMILIES, GROUPS, SEVERITIES
 
 __all__ = ["KINDS", "STYLES", "Look", "recognise"]
 
@@ -183,11 +183,14 @@ def _is_corruption_tree(found: _Contents) -> bool:
 
 
 def _severities_in(found: _Contents) -> bool:
-    """Return whether one of the first folders holds folders named by severities alone, and these hold folders."""
+    """Return whether one of the first folders holds folders named by severities alone, and these hold folders.
+
+    Below the name of a published corruption they may hold images: a class can be called 1, but not a class of fog.
+    """
     for name in found.folders[:20]:
         inside = _contents(found.root / name)
         if inside.folders and _SEVERITIES.issuperset(inside.folders):
-            return bool(_contents(inside.root / inside.folders[0]).folders)
+            return name in GROUPS["all"] or bool(_contents(inside.root / inside.folders[0]).folders)
     return False
 
 

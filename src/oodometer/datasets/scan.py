@@ -21,7 +21,7 @@ def hidden(name: str) -> bool:
 
 def is_image_name(name: str) -> bool:
     """Return whether a file of this name counts as an image; what it holds is seen when it is read."""
-    return os.path.splitext(name)[1].lower() in EXTENSIONS  # noqa: PTH122  # ten times as fast as a Path of each name
+    return name[name.rfind(".") :].lower() in EXTENSIONS  # far quicker than a Path of each of millions of names
 
 
 def identifier(name: str) -> str:

@@ -16,6 +16,7 @@ import PIL.Image
 from oodometer.datasets import layout
 from oodometer.datasets.decode import decode
 from oodometer.datasets.folder import title
+from oodometer.datasets.label_spaces import imagenet1k
 from oodometer.datasets.labelling import Labelling
 from oodometer.datasets.patterns import expand
 from oodometer.datasets.scan import hidden, identifier, is_image_name
@@ -74,7 +75,7 @@ class _Shard:
 def open_tar(
     pattern: Path, labelling: Labelling, orientation: Orientation = "ignore", name: str | None = None
 ) -> TarImages:
-    """Index tar files, and label the images: by ``.cls`` or ``.json`` files of their keys, else by class folders.
+    """Index tar files, and label the images: by class folders with known names, else by ``.cls`` and ``.json`` files.
 
     Parameters
     ----------
@@ -100,7 +101,10 @@ def open_tar(
         raise DatasetError(f"There are no images in {pattern}.")
     own = _own_labels(shards)
     ids = _unique([(shard, id_) for shard, id_, *_ in entries], labelled=own is not None or labelling.table is not None)
-    space, labels = labelling.by_folder(pattern, ids) if own is None else labelling.by_own(pattern, ids, own)
+    if own is None or _in_known_classes(ids, labelling):
+        space, labels = labelling.by_folder(pattern, ids)
+    else:
+        space, labels = labelling.by_own(pattern, ids, own)
     samples = tuple(Sample(id_, label, entry[3]) for id_, label, entry in zip(ids, labels, entries, strict=True))
     places = {id_: (shard.file, offset) for id_, (shard, _, offset, _) in zip(ids, entries, strict=True)}
     notes = tuple(shard.note for shard in shards if shard.note)
@@ -116,6 +120,12 @@ def _own_labels(shards: Sequence[_Shard]) -> list[int | str | None] | None:
         if twice:
             raise DatasetError(f"{shard.file} has more than one image for the key(s) {layout.some(twice)}.")
     return [shard.labels.get(_key(id_)) for shard in shards for id_ in shard.images]
+
+
+def _in_known_classes(ids: Sequence[str], labelling: Labelling) -> bool:
+    """Return whether all images lie in folders of known classes: a name says more than an index of any numbering."""
+    known = layout.positions(labelling.space or imagenet1k())
+    return all(id_.partition("/")[0] in known for id_ in ids)
 
 
 def _unique(entries: Sequence[tuple[_Shard, str]], *, labelled: bool) -> list[str]:
