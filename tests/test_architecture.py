@@ -11,11 +11,11 @@ PACKAGE = Path(oodometer.__file__).parent
 
 # From the bottom to the top. A module imports only from layers below its own, or from its own folder.
 LAYERS = [
-    {"errors", "families", "progress"},
+    {"errors", "families", "progress", "published"},
     {"arguments"},
     {"types", "seeding", "continuing", "outfolder", "threads"},
     {"textures", "preprocess", "scoring"},
-    {"corruptions", "datasets", "models", "metrics"},
+    {"corruptions", "datasets", "models", "metrics", "fetching"},
     {"compat", "transforms", "store", "testing"},
     {"report", "plan"},
     {"road", "run", "running", "building"},
@@ -109,7 +109,7 @@ def test_a_function_wins_over_the_module_that_holds_it():
 
 
 def test_importing_the_package_is_light():
-    heavy = ["torch", "numba", "cv2", "scipy", "pyarrow", "rich", "click", "jinja2", "PIL", "foolbox"]
+    heavy = ["torch", "numba", "cv2", "scipy", "pyarrow", "rich", "click", "jinja2", "PIL", "foolbox", "requests"]
     script = f"import sys, oodometer; print([n for n in {heavy} if n in sys.modules])"
     assert _python(script) == "[]"
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from oodometer.doctor import Diagnosis, check
     from oodometer.errors import OodometerError
     from oodometer.evaluation import evaluate
+    from oodometer.fetching import fetch
     from oodometer.metrics import Estimate
     from oodometer.models import FakeModel, Normalization
     from oodometer.run import Run
@@ -39,6 +40,7 @@ _HOMES = {
     "corrupt": "corruptions",
     "corruption": "corruptions",
     "evaluate": "evaluation",
+    "fetch": "fetching",
     "fetch_frost": "textures",
     "jpeg_roundtrip": "corruptions.fast.jpeg",
     "list_corruptions": "corruptions",
@@ -61,6 +63,7 @@ __all__ = [
     "datasets",
     "errors",
     "evaluate",
+    "fetch",
     "fetch_frost",
     "jpeg_roundtrip",
     "list_corruptions",
