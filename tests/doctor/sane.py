@@ -176,9 +176,10 @@ def huggingface(root):
     for split in ("train", "test"):
         (root / split).mkdir()
         made = table(split)
-        with pa.OSFile(str(root / split / "data-00000-of-00001.arrow"), "wb") as file, pa.ipc.new_stream(
-            file, made.schema
-        ) as stream:
+        with (
+            pa.OSFile(str(root / split / "data-00000-of-00001.arrow"), "wb") as file,
+            pa.ipc.new_stream(file, made.schema) as stream,
+        ):
             stream.write_table(made)
         (root / split / "state.json").write_text('{"_data_files": [{"filename": "data-00000-of-00001.arrow"}]}')
         (root / split / "dataset_info.json").write_text("{}")

@@ -1,9 +1,5 @@
 """Sane sets of every kind have no faults; what they have to say otherwise is as it should be."""
 
-import json
-import subprocess
-import sys
-
 import pytest
 import sane
 
@@ -25,4 +21,3 @@ def test_sane_sets_have_no_faults(kind, tmp_path):
     assert diagnosis.kind == kind
     assert diagnosis.findings == diagnosis.notes
     assert diagnosis.ok
-    print(kind, diagnosis.looked_at, [f.code for f in diagnosis.findings])

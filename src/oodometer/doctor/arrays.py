@@ -47,6 +47,8 @@ def examine_cifar(root: Path, classes: int, reader: Reader, findings: Findings) 
     files = sorted(file for file in root.glob("*.npy") if not file.name.startswith("."))
     loaded = {file.stem: array for file in files if (array := _load(file, findings)) is not None}
     labels = loaded.pop("labels", None)
+    if not (root / "labels.npy").exists():
+        findings.fault("no-labels", "There is no labels.npy.", "Fetch or copy it; it is part of the archive.")
     arrays = _alike(loaded, findings)
     length = len(next(iter(arrays.values()), ()))
     whole = length % len(SEVERITIES) == 0
@@ -101,17 +103,13 @@ def examine_pair(path: Path, reader: Reader, findings: Findings) -> None:
 def _load(file: Path, findings: Findings) -> Array | None:
     """Open an array without reading it; one that is cut off or is no plain array is a fault."""
     try:
-        found = np.load(file, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+        return np.lib.format.open_memmap(file, mode="r")
+    except (OSError, ValueError, EOFError, SyntaxError) as error:
         reason = str(error).rstrip(".") or type(error).__name__
         findings.fault(
-            "damaged-array", f"{file.name} cannot be read: {reason}.", "Copy or fetch it again.", [file.name]
+            "damaged-array", f"{file.name} cannot be read: {reason}.", "Copy, fetch or make it again.", [file.name]
         )
         return None
-    if isinstance(found, np.ndarray):
-        return found
-    findings.fault("damaged-array", f"{file.name} is an archive of arrays (npz).", "Unpack it.", [file.name])
-    return None
 
 
 def _alike(arrays: Mapping[str, Array], findings: Findings) -> dict[str, Array]:

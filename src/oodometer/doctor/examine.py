@@ -16,6 +16,7 @@ from oodometer.doctor.diagnosis import Diagnosis, Findings
 from oodometer.doctor.reading import Reader
 from oodometer.doctor.trees import examine_cells, examine_classes, examine_image
 from oodometer.errors import ArgumentError, DatasetError
+from oodometer.families import IMAGENET_C
 from oodometer.progress import ProgressBar, Silent
 from oodometer.threads import threads
 
@@ -65,7 +66,7 @@ def check(
     """
     place = arguments.path("The data set", path)
     build = find_build(place)
-    look = Look(KIND, place, f"{place} was built by oodometer corrupt.") if build else recognise(place)
+    look = Look(KIND, place, f"{place} was built by oodometer corrupt.") if build else _recognised(place)
     beside = _clean_folder(clean, look)
     findings = Findings()
     _note_nesting(place, look, findings)
@@ -77,6 +78,16 @@ def check(
         else:
             _examine(look, beside, reader, findings)
     return Diagnosis(str(place), look.kind, str(look.root), look.said, findings.looked_at, tuple(findings.sorted()))
+
+
+def _recognised(place: Path) -> Look:
+    """Recognise a set, also one like CIFAR-10-C that has lost its labels."""
+    try:
+        return recognise(place)
+    except DatasetError:
+        if not any((place / f"{corruption}.npy").is_file() for corruption in IMAGENET_C):
+            raise
+        return Look("cifar10-c", place, f"{place} was taken for CIFAR-10-C, by the names of its arrays.")
 
 
 def _clean_folder(clean: str | os.PathLike[str] | None, look: Look) -> Path | None:

@@ -37,6 +37,7 @@ class Trouble(enum.StrEnum):
     NO_IMAGE = "not-an-image"
     DAMAGED = "damaged-image"
     FORBIDDEN = "unreadable-file"
+    DEAD_LINK = "dead-link"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,8 @@ def probe_file(path: str) -> Probe:
         with open(path, "rb") as file:  # noqa: PTH123 - text, for millions of names
             content = file.read()
     except OSError as error:
-        return Probe(bytes(16), 0, trouble=Trouble.FORBIDDEN, reason=error.strerror or str(error))
+        trouble = Trouble.DEAD_LINK if os.path.islink(path) and not os.path.exists(path) else Trouble.FORBIDDEN  # noqa: PTH110, PTH114
+        return Probe(bytes(16), 0, trouble=trouble, reason=error.strerror or str(error))
     return probe(content, os.path.splitext(path)[1].lower())  # noqa: PTH122
 
 

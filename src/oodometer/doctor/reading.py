@@ -73,6 +73,10 @@ _TROUBLES = {
     Trouble.EMPTY: ("Files without content", f"{_AGAIN}; check that the disk was not full."),
     Trouble.NO_IMAGE: ("Files that are no images", f"{_AGAIN}; for pointers of Git LFS run `git lfs pull`."),
     Trouble.DAMAGED: ("Images that cannot be read whole", f"{_AGAIN}: they are cut off or damaged."),
+    Trouble.DEAD_LINK: (
+        "Links that lead nowhere",
+        "Restore what they point to, or copy the set again with the files themselves (cp -L, rsync -L).",
+    ),
     Trouble.FORBIDDEN: (
         "Files that the system does not give",
         "Give yourself the right to read them (chmod -R u+r FOLDER), or have the disk looked at.",

@@ -12,13 +12,6 @@ from oodometer.doctor.diagnosis import Findings, Severity
 __all__ = ["Oddities", "walk"]
 
 _MEANING: tuple[tuple[str, Severity, str, str, str], ...] = (
-    (
-        "dead_links",
-        "fault",
-        "dead-link",
-        "Links with the name of an image that lead nowhere",
-        "Restore what they point to, or copy the set again with the files themselves (cp -L, rsync -L).",
-    ),
     ("loops", "fault", "link-loop", "Links to a folder that holds them", "Remove the links."),
     (
         "forbidden",
@@ -60,7 +53,6 @@ class Oddities:
     hidden: list[str] = field(default_factory=list)
     strays: list[str] = field(default_factory=list)
     empty: list[str] = field(default_factory=list)
-    dead_links: list[str] = field(default_factory=list)
     loops: list[str] = field(default_factory=list)
     special: list[str] = field(default_factory=list)
     forbidden: list[str] = field(default_factory=list)
@@ -73,7 +65,7 @@ class Oddities:
 
     def __len__(self) -> int:
         """How many there are that may stand for images."""
-        return len(self.dead_links) + len(self.loops) + len(self.forbidden) + len(self.empty)
+        return len(self.loops) + len(self.forbidden) + len(self.empty)
 
 
 def walk(root: str, folder: str, odd: Oddities) -> list[str]:
@@ -121,10 +113,10 @@ def _descend(path: str, inner: str, prefix: str, above: frozenset[str], found: l
         elif not is_image_name(entry.name):
             if inner:  # at the top, a README or a list of labels is at home
                 odd.strays.append(prefix + id_)
-        elif _is(entry.is_file):
+        elif _is(entry.is_file) or entry.is_symlink():  # a link to nowhere stands for an image: reading it will tell
             found.append(id_)
         else:
-            (odd.dead_links if entry.is_symlink() else odd.special).append(prefix + id_)
+            odd.special.append(prefix + id_)
     if inner and before == len(found) + len(odd):
         odd.empty.append(name)
 
