@@ -13,14 +13,15 @@ step is a plain loop over blocks that compilers turn into vector code.
 from __future__ import annotations
 
 import functools
-import operator
 import typing
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from oodometer.arguments import whole
 from oodometer.corruptions.fast.int32 import add, mul, shifted, sub
+from oodometer.corruptions.fast.views import read_only
 from oodometer.errors import ArgumentError
 from oodometer.types import Image
 
@@ -100,23 +101,17 @@ def jpeg_roundtrip(image: Image, quality: int = 85) -> Image:
     >>> jpeg_roundtrip(np.full((8, 8, 3), (200, 100, 0), np.uint8))[0, 0]
     array([199, 100,   0], dtype=uint8)
     """
+    return _roundtrip(*checked(image, quality))
+
+
+def checked(image: object, quality: object) -> tuple[Image, int]:
+    """Return an image in one piece and the quality as an int, or raise ``ArgumentError``."""
     if not isinstance(image, np.ndarray) or image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3:
         found = f"{image.dtype} of shape {image.shape}" if isinstance(image, np.ndarray) else type(image).__name__
         raise ArgumentError(f"The image must be a uint8 array of shape height x width x 3, not {found}.")
     if 0 in image.shape:
         raise ArgumentError(f"The image has no pixels: its shape is {image.shape}.")
-    return _roundtrip(np.ascontiguousarray(image), _quality(quality))
-
-
-def _quality(quality: object) -> int:
-    expected = f"The JPEG quality must be a whole number from 1 to 100, not {quality!r}."
-    try:
-        whole = operator.index(quality)  # type: ignore[arg-type]  # raises for anything else
-    except TypeError:
-        raise ArgumentError(expected) from None
-    if isinstance(quality, bool) or not 1 <= whole <= 100:
-        raise ArgumentError(expected)
-    return whole
+    return np.ascontiguousarray(image), whole("The JPEG quality", quality, lowest=1, highest=100)
 
 
 def jpeg_compression(image: Image, key: NDArray[np.uint32], quality: int) -> Image:
@@ -126,14 +121,17 @@ def jpeg_compression(image: Image, key: NDArray[np.uint32], quality: int) -> Ima
 
 def _roundtrip(image: Image, quality: int) -> Image:
     """Do all steps, on whole planes: NumPy asks for large arrays in large pages, which Numba does not."""
-    height, width = image.shape[:2]
-    luma = np.empty((_up(height, 8), _up(width, 8)), np.uint8)
-    chroma = np.empty((_up(height, 16) // 2, _up(width, 16)), np.uint8)
+    luma, chroma = planes(*image.shape[:2])
     result = np.empty_like(image)
-    pixels = image.view()
-    pixels.flags.writeable = False  # Numba compiles for read-only arrays and for others; so once is enough
-    roundtrip(pixels, luma, chroma, result, quantisation_table(LUMA, quality), quantisation_table(CHROMA, quality))
+    tables = quantisation_table(LUMA, quality), quantisation_table(CHROMA, quality)
+    roundtrip(read_only(image), luma, chroma, result, *tables)
     return result
+
+
+def planes(height: int, width: int) -> tuple[Bytes, Bytes]:
+    """Return room for luma and chroma in whole blocks; a row of the latter holds Cb, then Cr, both at half the size."""
+    luma = np.empty((_up(height, 8), _up(width, 8)), np.uint8)
+    return luma, np.empty((_up(height, 16) // 2, _up(width, 16)), np.uint8)
 
 
 def _up(pixels: int, block: int) -> int:
@@ -157,11 +155,7 @@ def roundtrip(
     luma_table: NDArray[np.int32],
     chroma_table: NDArray[np.int32],
 ) -> None:
-    """Do all steps one after the other.
-
-    Rows of ``luma`` are continued to whole blocks; a row of ``chroma`` holds Cb, then Cr, both at half the size and
-    continued likewise.
-    """
+    """Do all steps one after the other."""
     split(image, luma, chroma)
     quantise_blocks(luma, luma_table)
     quantise_blocks(chroma, chroma_table)
@@ -171,9 +165,9 @@ def roundtrip(
 # --- colour, and chroma at half the size ---
 
 
-@inlined
+@compiled
 def split(image: Image, luma: Bytes, chroma: Bytes) -> None:
-    """Convert to luma at full and chroma at half the size."""
+    """Convert to luma at full and chroma at half the size, and continue them to whole blocks."""
     height, width = image.shape[:2]
     rows = image.reshape(height, 3 * width)
     halved, across = (height + 1) // 2, chroma.shape[1]
@@ -226,7 +220,7 @@ def quantise_blocks(plane: Bytes, table: NDArray[np.int32]) -> None:
     across = plane.shape[1] // 8
     blocks = plane.shape[0] // 8 * across
     words = plane.reshape(-1).view(np.uint64)  # a row of a block is a word
-    inverses = F(0.125) / table.astype(F)
+    inverses = inverted(table)
     tile = np.zeros(64 * LANES, np.uint8)
     work = np.empty(64 * LANES, np.int16)
     places = np.zeros(LANES, np.uint64)
@@ -240,6 +234,12 @@ def quantise_blocks(plane: Bytes, table: NDArray[np.int32]) -> None:
         columns(work, table, inverses)
         rows_inverse(work, tile)
         scatter(tile.view(np.uint64), places, count, across, words)
+
+
+@inlined
+def inverted(table: NDArray[np.int32]) -> NDArray[np.float32]:
+    """Return the factors of ``quantised`` for a quantisation table."""
+    return F(0.125) / table.astype(F)
 
 
 @compiled
@@ -346,20 +346,42 @@ def columns(work: NDArray[np.int16], table: NDArray[np.int32], inverses: NDArray
     for c in range(8):
         part = work[c * LANES :]
         steps, factors = taken(table[c], 0, 1), taken(inverses[c], 0, 1)
-        middle = 1024 if c == 0 else 0  # libjpeg takes 128 off each pixel, which changes one coefficient only
+        middle = middle_of(c)
         for b in range(LANES):
-            y = forward(taken(part, b, 8 * LANES), 15)
+            k = quantised_column(part, b, factors, middle)
             kept = (
-                add(quantised(sub(y[0], 8 * middle), steps[0], factors[0]), middle),
-                quantised(y[1], steps[1], factors[1]),
-                quantised(y[2], steps[2], factors[2]),
-                quantised(y[3], steps[3], factors[3]),
-                quantised(y[4], steps[4], factors[4]),
-                quantised(y[5], steps[5], factors[5]),
-                quantised(y[6], steps[6], factors[6]),
-                quantised(y[7], steps[7], factors[7]),
+                add(mul(k[0], steps[0]), middle),
+                mul(k[1], steps[1]),
+                mul(k[2], steps[2]),
+                mul(k[3], steps[3]),
+                mul(k[4], steps[4]),
+                mul(k[5], steps[5]),
+                mul(k[6], steps[6]),
+                mul(k[7], steps[7]),
             )
             put(backward(kept, 11), part, b, 8 * LANES)
+
+
+@inlined
+def middle_of(column: int) -> int:
+    """Return what libjpeg takes off the first coefficient of a column, because it takes 128 off each pixel."""
+    return 1024 if column == 0 else 0
+
+
+@inlined
+def quantised_column(part: NDArray[np.int16], b: int, factors: Eight, middle: int) -> Eight:
+    """Transform a column of block b of the tile and quantise it."""
+    y = forward(taken(part, b, 8 * LANES), 15)
+    return (
+        quantised(sub(y[0], 8 * middle), factors[0]),
+        quantised(y[1], factors[1]),
+        quantised(y[2], factors[2]),
+        quantised(y[3], factors[3]),
+        quantised(y[4], factors[4]),
+        quantised(y[5], factors[5]),
+        quantised(y[6], factors[6]),
+        quantised(y[7], factors[7]),
+    )
 
 
 @compiled
@@ -450,14 +472,14 @@ def rounded(x: np.int32, bits: int) -> np.int32:
 
 
 @inlined
-def quantised(x: np.int32, step: np.int32, factor: np.float32) -> np.int32:
-    """Round x / 8 to a multiple of ``step``, halves away from 0; ``factor`` is 1 / (8 step).
+def quantised(x: np.int32, factor: np.float32) -> np.int32:
+    """Return x / 8 in steps of the quantisation table, halves away from 0; ``factor`` is 1 / (8 steps).
 
     The half added to x keeps the sum off whole numbers by more than its rounding error, since x is a whole number below
     2 ** 14.
     """
-    multiple = mul(I((F(abs(x)) + F(0.5)) * factor + F(0.5)), step)
-    return sub(0, multiple) if x < 0 else multiple
+    steps = I((F(abs(x)) + F(0.5)) * factor + F(0.5))
+    return sub(0, steps) if x < 0 else steps
 
 
 @inlined
