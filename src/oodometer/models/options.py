@@ -15,12 +15,13 @@ __all__ = ["TORCH_OPTIONS", "ModelOptions"]
 
 DTYPES = ("fp32", "bf16", "fp16")
 OUTPUTS = ("logits", "probabilities")
+PROMPTS = ("imagenet80", "imagenet7")
 _DEVICE = re.compile(r"auto|cpu|mps|cuda(:\d+)?")
 
 TORCH_OPTIONS = frozenset({"device", "dtype", "channels_last", "compile"})
 """The options that PyTorch models take."""
 
-_OF_FRAMEWORKS = TORCH_OPTIONS | {"normalization"}
+_OF_FRAMEWORKS = TORCH_OPTIONS | {"normalization", "prompts"}
 """The options that some kinds of model take and others do not; the rest are for all."""
 
 
@@ -54,6 +55,10 @@ class ModelOptions:
         A text file that names the class of each output, one a line, by the identifiers of the data set's classes (wnids
         for ImageNet; what follows them on the line is ignored). The columns of the data set's classes are then picked
         by name, so that a head of 21,000 classes can be evaluated on 1000.
+    prompts
+        Of zero-shot models: ``"imagenet80"``, the templates of the published results; ``"imagenet7"``, the subset of
+        them that CLIP's authors selected, with an eleventh of the work; or a text file of templates, one a line, with
+        ``{}`` where the name of the class goes.
 
     Raises
     ------
@@ -70,6 +75,7 @@ class ModelOptions:
     outputs: str = "logits"
     logits_offset: int = 0
     classes: str | os.PathLike[str] | None = None
+    prompts: str | os.PathLike[str] = "imagenet80"
 
     def __post_init__(self) -> None:
         if isinstance(self.normalization, str):
@@ -85,6 +91,8 @@ class ModelOptions:
             object.__setattr__(self, "classes", arguments.path("The classes of the model's outputs", self.classes))
             if self.logits_offset:
                 raise ArgumentError("logits_offset and classes exclude each other: the file names every output.")
+        if self.prompts not in PROMPTS:
+            object.__setattr__(self, "prompts", arguments.path("The file of prompts", self.prompts))
         for name in ("resize", "channels_last", "compile"):
             if not isinstance(getattr(self, name), bool):
                 raise ArgumentError(f"{name} is True or False, not {getattr(self, name)!r}.")

@@ -12,17 +12,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import torch
+import torch.export.passes
 
 from oodometer.errors import ModelError
-from oodometer.models.importing import called, first_line, imported, needed
+from oodometer.models.importing import called, first_line, imported
 from oodometer.models.normalization import IMAGENET, Normalization
 from oodometer.models.options import TORCH_OPTIONS, ModelOptions
 from oodometer.models.sizing import InputSize
 from oodometer.types import Images, Logits
-
-with needed("torch"):
-    import torch
-    import torch.export.passes
 
 __all__ = ["OPTIONS", "TorchModel", "from_file", "load", "placed"]
 

@@ -27,7 +27,11 @@ def facts(summary: Summary) -> tuple[Fact, ...]:
     summary
         What the run says.
     """
-    found = [Fact("Model", summary.model.name), Fact("Normalisation", _normalization(summary))]
+    model = summary.model
+    found = [Fact("Model", model.name), Fact("Normalisation", _normalization(summary))]
+    if model.resized:
+        found.append(Fact("Model input", f"{model.resized}: pictures of another size were resized to it"))
+    found += [Fact(name, value) for name, value in model.settings.items()]
     if summary.corruptions is not None:
         found += _of_benchmark("ImageNet-C", summary.corruptions)
         baseline = summary.corruptions.baseline

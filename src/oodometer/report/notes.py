@@ -28,7 +28,7 @@ def notes(manifest: Manifest, corruptions: Corruptions | None, renditions: Rendi
     corruptions, renditions
         What was measured.
     """
-    found: list[str] = []
+    found = [*_on_size(manifest)]
     for name, part in (("imagenet-c", corruptions), ("imagenet-r", renditions)):
         if part is not None:
             found += _on_counts(name, part.counts)
@@ -39,6 +39,18 @@ def notes(manifest: Manifest, corruptions: Corruptions | None, renditions: Rendi
     if renditions is not None:
         found += _on_renditions(renditions)
     return tuple(found)
+
+
+def _on_size(manifest: Manifest) -> Iterator[str]:
+    """Warn of a result at the model's own size, where the pictures had another one when they were corrupted."""
+    resized = manifest.model.resized
+    crops = {record.protocol.preprocess.crop for record in manifest.benchmarks}
+    if resized and not all(resized.startswith(f"{crop}x{crop} ") for crop in crops):
+        yield (
+            f"The model's input is {resized.partition(' ')[0]} pixels, and every picture of another size was resized to "
+            "it after its corruption. Do not compare this result with models that saw the pictures as they were "
+            "corrupted, nor with a baseline that did, such as the published one of 224x224."
+        )
 
 
 def _on_counts(name: str, counts: Counts) -> Iterator[str]:
