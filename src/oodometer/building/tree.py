@@ -70,6 +70,7 @@ class _TreeBlock:
         return {
             (numbers[row.image], self._positions[Cell(row.corruption, row.severity)]): (row.sha256, row.bytes)
             for row in self._listed
+            if row.image in numbers
         }
 
     def missing(self, item: Item) -> list[Cell]:

@@ -65,7 +65,7 @@ def verify(root: str | os.PathLike[str], observer: Observer | None = None, worke
     faults += [fault for file in others if (fault := fault_of(folder.path, *file))]
     known = [_hashes([f"manifest/{number:05d}.parquet" for number in folder.blocks()])]
     known.append(_hashes([path for path, _, _ in others]))
-    count = 0
+    count, earlier = 0, set[tuple[str, str, int]]()
     with ThreadPoolExecutor(threads(workers), thread_name_prefix="oodometer") as pool:
         for number in folder.blocks():
             try:
@@ -73,7 +73,9 @@ def verify(root: str | os.PathLike[str], observer: Observer | None = None, worke
             except StoreError as error:
                 faults.append(Fault(f"manifest/{number:05d}.parquet", "manifest", str(error)))
                 continue
-            files = list(dict.fromkeys((p.path, p.sha256, p.bytes) for p in pictures))
+            listed = dict.fromkeys((p.path, p.sha256, p.bytes) for p in pictures)
+            files = [file for file in listed if file not in earlier]
+            earlier = set(listed)  # arrays are those of the block before
             known.append(_hashes([path for path, _, _ in files]))
             count += len(pictures)
             faults += [f for f in ahead(pool, lambda file: fault_of(folder.path, *file), files, depth=256) if f]
