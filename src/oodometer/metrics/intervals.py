@@ -11,13 +11,16 @@ from numpy.typing import NDArray
 
 from oodometer.errors import MetricError
 
-__all__ = ["LEVEL", "Estimate", "bounded_mean", "proportion", "wilson"]
+__all__ = ["LEVEL", "Estimate", "bounded_mean", "interval", "proportion", "student", "wilson"]
 
 LEVEL = 0.95
 """The confidence level of every interval."""
 
 _QUANTILE = (1 + LEVEL) / 2
 _Z = NormalDist().inv_cdf(_QUANTILE)
+
+_NOTHING = 1e-24
+"""A variance that is rounding: a single outcome of millions has a greater one, on the scale from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,7 @@ def proportion(outcomes: NDArray[np.bool_]) -> Estimate:
     Parameters
     ----------
     outcomes
-        bool, shape (N,), N at least 1.
+        bool, shape (N,), N at least 1; images that are masked do not count.
 
     Raises
     ------
@@ -85,6 +88,8 @@ def proportion(outcomes: NDArray[np.bool_]) -> Estimate:
     array = np.asarray(outcomes)
     if array.dtype != np.bool_ or array.ndim != 1:
         raise MetricError(f"Expected one bool per image, found {array.dtype} of shape {array.shape}.")
+    if np.ma.is_masked(outcomes):
+        array = np.ma.compressed(outcomes)
     return wilson(int(np.count_nonzero(array)), len(array))
 
 
@@ -134,17 +139,36 @@ def bounded_mean(scores: NDArray[np.floating], low: float, high: float, outcomes
     scaled = (np.asarray(scores, dtype=np.float64) - low) / width
     if not n or not np.all((scaled > -1e-9) & (scaled < 1 + 1e-9)):
         raise MetricError(f"Expected at least one score, all in [{low:g}, {high:g}]; found {scores}.")
+    value = float(np.mean(scores))
     # Rounding puts scores past their bounds by parts in 1e16.
     p = float(np.clip(scaled.mean(), 0, 1))
     variance = float(scaled.var(ddof=1)) / n if n > 1 else p * (1 - p)
-    # Equal scores may differ in their last digits too, and would seem to have a tiny variance.
-    if n == 1 or np.ptp(scaled) < 1e-9:
-        n_eff = float(n)
-    else:
-        n_eff = min(max(p * (1 - p) / variance * (_Z / _student(n - 1)) ** 2, n), n * outcomes)
-    value = float(np.mean(scores))
+    return interval(value, width**2 * variance, n, low, high, least=n, most=n * outcomes)
+
+
+def interval(
+    value: float, variance: float, n: int, low: float, high: float, *, least: float = 1, most: float = math.inf
+) -> Estimate:
+    """Put the interval of ``bounded_mean`` around a value between ``low`` and ``high``, of known estimated variance.
+
+    Parameters
+    ----------
+    value, variance
+        The estimate and its variance.
+    n
+        From how many images; the effective sample size where the variance says nothing.
+    low, high
+        The least and the greatest possible value.
+    least, most
+        Bounds on the effective sample size.
+    """
+    width = high - low
+    p, scaled = min(max((value - low) / width, 0.0), 1.0), variance / width**2
+    # What is equal may differ in its last digits, and would seem to have a tiny variance.
+    says_nothing = n == 1 or scaled < _NOTHING
+    n_eff = n if says_nothing else min(max(p * (1 - p) / scaled * (_Z / student(n - 1)) ** 2, least), most)
     ends = [low + width * end for end in _wilson_bounds(p, n_eff)]
-    return Estimate(value, min(ends[0], value), max(ends[1], value), width * math.sqrt(variance), n)
+    return Estimate(value, min(ends[0], value), max(ends[1], value), math.sqrt(variance), n)
 
 
 def _wilson_bounds(p: float, n: float) -> tuple[float, float]:
@@ -154,8 +178,8 @@ def _wilson_bounds(p: float, n: float) -> tuple[float, float]:
     return min(max(centre - half, 0.0), p), max(min(centre + half, 1.0), p)
 
 
-def _student(degrees: int) -> float:
-    """Quantile of Student's distribution that belongs to the level."""
+def student(degrees: int) -> float:
+    """Return the quantile of Student's distribution that belongs to the level."""
     # SciPy takes longer to import than all else here, and only these intervals need it.
     from scipy.special import stdtrit
 

@@ -1,7 +1,9 @@
 """From what happened to each image to every ImageNet-C number with its 95 % interval.
 
 ``misses`` holds, by corruption name, a bool array of shape (N, severities): was the prediction of image i wrong at
-severity s? ``clean_misses`` is the same for the clean images, shape (N,). Row i is the same image everywhere.
+severity s? ``clean_misses`` is the same for the clean images, shape (N,). Row i is the same image everywhere. Where an
+image did not go through all conditions the arrays are masked (``numpy.ma``), and ``incomplete.py`` estimates the same
+numbers from what there is.
 
 Every number here is a mean over images of one score per image that is linear in that image's misses (for an mCE: the
 sum over cells of miss / (15 x the baseline's summed error of the corruption)). So the values equal those that
@@ -15,6 +17,7 @@ hardly gets worse, since then few images decide: 85 to 96 % of 20 images, 92 to 
 
 from __future__ import annotations
 
+import math
 import typing
 from collections.abc import Mapping
 
@@ -25,6 +28,7 @@ from oodometer.errors import MetricError
 from oodometer.families import SEVERITIES
 from oodometer.metrics.baselines import BaselineSpec
 from oodometer.metrics.corruption_error import only_imagenet_c, required_baseline
+from oodometer.metrics.incomplete import spread
 from oodometer.metrics.intervals import Estimate, bounded_mean, proportion
 
 __all__ = [
@@ -40,7 +44,7 @@ __all__ = [
 ]
 
 Misses: typing.TypeAlias = Mapping[str, NDArray[np.bool_]]
-"""By corruption name: bool, N images x severities, ``True`` where the prediction is wrong."""
+"""By corruption name: bool, N images x severities, ``True`` where a prediction is wrong; masked where there is none."""
 
 
 def clean_error_estimate(clean_misses: NDArray[np.bool_]) -> Estimate:
@@ -55,7 +59,7 @@ def cell_error_estimates(misses: Misses) -> dict[str, tuple[Estimate, ...]]:
 
 def error_estimates(misses: Misses) -> dict[str, Estimate]:
     """Mean top-1 error of each corruption over its severities."""
-    return {name: bounded_mean(array.mean(axis=1), 0, 1, array.shape[1]) for name, array in _checked(misses).items()}
+    return {name: _mean_over_corruptions({name: array}, {name: 1.0}) for name, array in _checked(misses).items()}
 
 
 def mean_corruption_error_estimate(misses: Misses) -> Estimate:
@@ -63,7 +67,7 @@ def mean_corruption_error_estimate(misses: Misses) -> Estimate:
 
     Other corruptions in ``misses`` are left out; a ``MetricError`` names those of the 15 that are missing.
     """
-    return _mean_over_corruptions(only_imagenet_c(misses), dict.fromkeys(misses, 1.0))
+    return _mean_over_corruptions(_all_severities(only_imagenet_c(misses)), dict.fromkeys(misses, 1.0))
 
 
 def corruption_error_estimates(misses: Misses, baseline: BaselineSpec = "alexnet") -> dict[str, Estimate]:
@@ -87,7 +91,7 @@ def mce_estimate(misses: Misses, baseline: BaselineSpec = "alexnet") -> Estimate
     Other corruptions in ``misses`` are left out; a ``MetricError`` names those of the 15 that are missing.
     """
     reference = required_baseline(baseline)
-    counted = only_imagenet_c(misses)
+    counted = _all_severities(only_imagenet_c(misses))
     return _mean_over_corruptions(counted, {name: reference.mean_error(name) for name in counted})
 
 
@@ -120,7 +124,7 @@ def relative_mce_estimate(
     if clean_misses is None:
         raise MetricError("A relative mCE needs the misses on the clean images.")
     reference = required_baseline(baseline)
-    counted = only_imagenet_c(misses)
+    counted = _all_severities(only_imagenet_c(misses))
     return _mean_over_corruptions(counted, {name: reference.mean_rise(name) for name in counted}, clean_misses)
 
 
@@ -128,18 +132,33 @@ def _mean_over_corruptions(
     misses: Misses, divisors: Mapping[str, float], clean_misses: NDArray[np.bool_] | None = None
 ) -> Estimate:
     """Estimate the mean over corruptions of (mean error, less the clean error if given) / divisor."""
-    arrays = _all_severities(misses)
-    scores = np.mean([array.mean(axis=1) / divisors[name] for name, array in arrays.items()], axis=0)
+    arrays = _checked(misses)
     greatest = sum(1 / divisors[name] for name in arrays) / len(arrays)
-    if clean_misses is None:
-        return bounded_mean(scores, 0, greatest, sum(array.shape[1] for array in arrays.values()))
-    clean = np.asarray(clean_misses)
-    if clean.dtype != np.bool_ or clean.shape != scores.shape:
+    clean = None if clean_misses is None else _checked_clean(clean_misses, len(next(iter(arrays.values()))))
+    low, outcomes = (0.0, sum(array.shape[1] for array in arrays.values())) if clean is None else (-greatest, math.inf)
+    columns = [*arrays.values()] if clean is None else [*arrays.values(), clean[:, None]]
+    if any(np.ma.is_masked(column) for column in columns):
+        weights = [np.full(a.shape[1], 1 / (divisors[name] * a.shape[1] * len(arrays))) for name, a in arrays.items()]
+        weights += [] if clean is None else [np.array([-greatest])]
+        observed = np.ma.concatenate(columns, axis=1)  # type: ignore[no-untyped-call]
+        return spread(observed, np.concatenate(weights), low, greatest).estimate
+    scores = np.mean([array.mean(axis=1) / divisors[name] for name, array in arrays.items()], axis=0)
+    return bounded_mean(scores if clean is None else scores - greatest * clean, low, greatest, outcomes)
+
+
+def _checked_clean(clean_misses: NDArray[np.bool_], images: int) -> NDArray[np.bool_]:
+    clean = _array(clean_misses)
+    if clean.dtype != np.bool_ or clean.shape != (images,):
         raise MetricError(
-            f"clean_misses: expected bool of shape {scores.shape}, like the images under corruptions; "
+            f"clean_misses: expected bool of shape {(images,)}, like the images under corruptions; "
             f"found {clean.dtype} of shape {clean.shape}."
         )
-    return bounded_mean(scores - greatest * clean, -greatest, greatest)
+    return clean
+
+
+def _array(outcomes: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return an array, masked only if something of it is."""
+    return outcomes if np.ma.is_masked(outcomes) else np.asarray(outcomes)
 
 
 def _all_severities(misses: Misses) -> dict[str, NDArray[np.bool_]]:
@@ -156,7 +175,7 @@ def _all_severities(misses: Misses) -> dict[str, NDArray[np.bool_]]:
 
 def _checked(misses: Misses) -> dict[str, NDArray[np.bool_]]:
     """Check that all arrays are bool, images x severities, of the same images."""
-    arrays = {name: np.asarray(array) for name, array in misses.items()}
+    arrays = {name: _array(array) for name, array in misses.items()}
     for name, array in arrays.items():
         if array.dtype != np.bool_ or array.ndim != 2 or not array.size:
             raise MetricError(
