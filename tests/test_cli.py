@@ -48,7 +48,7 @@ def test_list_names_everything(call):
 
 def test_corrupt_writes_what_the_function_gives(call, tmp_path, val):
     source, made = val / "n01440764" / "0.png", tmp_path / "out.png"
-    status, _, _ = call("corrupt", source, "-c", "fog", "-s", "2.5", "-o", made, "--seed", 7, "--edition", "tiny64")
+    status, _, _ = call("corrupt", source, made, "-c", "fog", "-s", "2.5", "--seed", 7, "--edition", "tiny64")
     assert status == 0
     expected = oodometer.corrupt(
         np.asarray(PIL.Image.open(source)), "fog", severity=2.5, seed=7, edition="tiny64", method="fast"
@@ -73,7 +73,7 @@ def test_an_imported_module_brings_its_corruptions(call, own, monkeypatch, tmp_p
     made = tmp_path / "out.png"
     options = ["--import", "my_own_corruptions"]
     source = val / "n01440764" / "0.png"
-    assert call(*options, "corrupt", source, "-c", "darkness", "-s", 2, "-o", made)[0] == 0
+    assert call(*options, "corrupt", source, made, "-c", "darkness", "-s", 2)[0] == 0
     clean = np.asarray(PIL.Image.open(source)).astype(int)
     np.testing.assert_array_equal(np.asarray(PIL.Image.open(made)), np.maximum(clean - 40, 0))
     assert "own      darkness" in call(*options, "list")[1]
@@ -126,15 +126,25 @@ def test_skipped_images_show_in_the_exit_status(call, tmp_path, val):
 
 
 BAD_INPUT = {
-    "an unknown corruption": (["corrupt", "{image}", "-c", "fogg", "-o", "{new}.png"], "'fog'"),
-    "a severity out of range": (["corrupt", "{image}", "-c", "fog", "-s", "10.5", "-o", "{new}.png"], "0"),
-    "a severity that is no number": (["corrupt", "{image}", "-c", "fog", "-s", "three", "-o", "{new}.png"], "three"),
-    "a severity of NaN": (["corrupt", "{image}", "-c", "fog", "-s", "nan", "-o", "{new}.png"], "nan"),
-    "an unknown format": (["corrupt", "{image}", "-c", "fog", "-o", "{new}.xyz"], ".xyz"),
-    "no format": (["corrupt", "{image}", "-c", "fog", "-o", "{new}"], "{new}"),
-    "an image that is not there": (["corrupt", "{gone}.png", "-c", "fog", "-o", "{new}.png"], "{gone}.png"),
-    "an image that is none": (["corrupt", "{text}", "-c", "fog", "-o", "{new}.png"], "{text}"),
-    "an output below a file": (["corrupt", "{image}", "-c", "fog", "-o", "{text}/out.png"], "{text}"),
+    "an unknown corruption": (["corrupt", "{image}", "{new}.png", "-c", "fogg", "-s", "1"], "'fog'"),
+    "a severity out of range": (["corrupt", "{image}", "{new}.png", "-c", "fog", "-s", "10.5"], "10"),
+    "a severity that is no number": (["corrupt", "{image}", "{new}.png", "-c", "fog", "-s", "three"], "three"),
+    "a severity of NaN": (["corrupt", "{image}", "{new}.png", "-c", "fog", "-s", "nan"], "nan"),
+    "an unknown format": (["corrupt", "{image}", "{new}.xyz", "-c", "fog", "-s", "1"], ".xyz"),
+    "many conditions in one file": (["corrupt", "{image}", "{new}.png", "-c", "fog"], "one corruption"),
+    "one file in a format of sets": (
+        ["corrupt", "{image}", "{new}.png", "-c", "fog", "-s", "1", "--format", "jpeg", "--workers", "2"],
+        "format, workers",
+    ),
+    "an image that is not there": (["corrupt", "{gone}.png", "{new}.png", "-c", "fog", "-s", "1"], "{gone}.png"),
+    "an image that is none": (["corrupt", "{text}", "{new}.png", "-c", "fog", "-s", "1"], "{text}"),
+    "an output below a file": (["corrupt", "{image}", "{text}/out.png", "-c", "fog", "-s", "1"], "{text}"),
+    "a set into a file": (["corrupt", "{val}", "{text}", "-c", "fog", "--edition", "tiny64"], "{text}"),
+    "a set into itself": (["corrupt", "{val}", "{val}/out", "-c", "fog"], "lies within"),
+    "an unknown corruption of a set": (["corrupt", "{val}", "{new}", "-c", "fogg"], "'fog'"),
+    "a source that is not there": (["corrupt", "{gone}", "{new}", "-c", "fog"], "{gone}"),
+    "a config that is not there": (["corrupt", "{val}", "{new}", "--config", "{gone}.toml"], "{gone}.toml"),
+    "a config that is none": (["corrupt", "{val}", "{new}", "--config", "{text}"], "{text}"),
     "an unknown model": (["evaluate", "dmeo", "--data", "{val}", "-o", "{new}"], "'demo'"),
     "an unknown corruption to evaluate": (
         ["evaluate", "fake", "--data", "{val}", "-o", "{new}", "--corruptions", "fog,snwo"],
@@ -220,7 +230,7 @@ def test_generation_needs_no_framework_and_no_model(tmp_path, val):
     """Cases A3 and K4: motion blur and snow without ImageMagick or Wand, nothing of deep learning installed."""
     for corruption in ("motion_blur", "snow"):
         made = tmp_path / f"{corruption}.png"
-        arguments = ["corrupt", val / "n01440764" / "0.png", "-c", corruption, "-o", made, "--edition", "tiny64"]
+        arguments = ["corrupt", val / "n01440764" / "0.png", made, "-c", corruption, "-s", 1, "--edition", "tiny64"]
         subprocess.run([sys.executable, "-c", NO_FRAMEWORK, *map(str, arguments)], check=True, timeout=120)
         with PIL.Image.open(made) as image:
             assert image.size == (64, 64)
