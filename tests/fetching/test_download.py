@@ -321,6 +321,15 @@ def test_no_server_at_all_is_told_with_the_systems_words(tmp_path, slept):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_the_environments_proxy_is_used(server, tmp_path, monkeypatch):
+    address = "http://elsewhere.invalid/a.tar"
+    server.files[address] = BODY
+    monkeypatch.setenv("http_proxy", server.address)
+    download(address, tmp_path / "a.tar", Silent())
+    assert (tmp_path / "a.tar").read_bytes() == BODY
+    assert server.asked == [(address, None)]
+
+
 def test_an_address_that_is_none_is_told(tmp_path):
     with pytest.raises(MissingDataError, match="could not be downloaded"):
         download("http://", tmp_path / "a.tar", Silent())

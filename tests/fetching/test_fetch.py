@@ -138,6 +138,13 @@ def test_a_mirror_is_used_in_place_of_the_publisher(server, published, tmp_path,
     assert (folder / "imagenet-r.tar").read_bytes() == body
 
 
+def test_a_mirrors_password_is_not_kept(server, published, tmp_path):
+    published()
+    server.files["sets/imagenet-r.tar"] = server.files["imagenet-r.tar"]
+    made = fetch(tmp_path, mirror=server.url("sets").replace("http://", "http://me:secret@"))
+    assert read_marker(made).source == server.url("sets/imagenet-r.tar")
+
+
 def test_the_checksum_holds_for_a_mirror_too(server, published, tmp_path):
     published()
     server.files["sets/imagenet-r.tar"] = tar_of({"imagenet-r/evil": b"x"})
@@ -322,6 +329,17 @@ def test_nothing_is_visible_before_it_is_on_the_disk(server, published, tmp_path
     assert seen == [False]
 
 
+def run_in_a_process(archive, to, pause, before=()):
+    """Return a process that fetches the archive, and unpacks with a pause after each file."""
+    arguments = [archive.url, archive.digest, str(archive.size), str(to), str(pause)]
+    return subprocess.Popen(
+        [*before, sys.executable, "-c", textwrap.dedent(PROCESS), *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
 PROCESS = """
     import sys, time
     from oodometer import fetching
@@ -341,7 +359,6 @@ PROCESS = """
 def test_a_killed_process_is_continued(server, published, tmp_path, moment):
     """SIGKILL in the middle of the download, and in the middle of the unpacking."""
     archive = published().archives[0]
-    body = server.files["imagenet-r.tar"]
 
     def trickle(request, body):
         server.send(request, 200, body[:150_000], {"Content-Length": str(len(body)), "ETag": server.etag})
@@ -350,12 +367,7 @@ def test_a_killed_process_is_continued(server, published, tmp_path, moment):
 
     server.script = [trickle] if moment == "download" else []
     staging = tmp_path / sets.STAGING / "imagenet-r"
-    pause = 0 if moment == "download" else 0.05
-    arguments = [archive.url, archive.digest, str(len(body)), str(tmp_path), str(pause)]
-    process = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(PROCESS), *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
-    with process:
+    with run_in_a_process(archive, tmp_path, 0 if moment == "download" else 0.05) as process:
         _until(lambda: _has_begun(staging, moment), process)
         process.send_signal(signal.SIGKILL)
         process.wait(timeout=30)
@@ -381,9 +393,29 @@ def _until(condition, process):
     for _ in range(3000):
         if condition():
             return
-        assert process.poll() is None, process.stdout.read().decode()
+        assert process.poll() is None, process.stdout.read()
         threading.Event().wait(0.01)  # not time.sleep, which the fixture `slept` replaces
     pytest.fail("it never began")
+
+
+SMALL_DISK = (
+    'mount -t tmpfs -o size=200k tmpfs "$0" && "$@"; status=$?; find "$0" -name "*.part" -size +100k; exit $status'
+)
+
+
+def test_a_disk_that_is_really_full_is_told(server, published, tmp_path):
+    """On a disk of 200 kB, of this test's own making where the system lets it."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    before = ["unshare", "--mount", "--map-root-user", "sh", "-c", SMALL_DISK, str(disk)]
+    if not shutil.which("unshare") or subprocess.run([*before, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("this system lets nobody make a small disk")
+    archive = published(size=0, files={"imagenet-r.tar": tar_of(PICTURES)}).archives[0]
+    with run_in_a_process(archive, disk, 0, before) as process:
+        output = process.communicate(timeout=60)[0]
+    assert process.returncode == 1
+    assert "StoreError: The disk is full while fetching imagenet-r into" in output
+    assert output.splitlines()[-1].endswith("imagenet-r.tar.part")
 
 
 def test_frost_goes_its_own_way(monkeypatch, tmp_path):

@@ -199,8 +199,8 @@ def _fetch_archive(archive: Archive, place: str | Path, final: Path, observer: O
     with _checked(archive, place, staging, observer) as file:
         try:
             contents = unpack(file, staging / "unpacked", observer)
-            source, now = place if isinstance(place, str) else place.as_uri(), datetime.now(UTC)
-            marker = Marker(archive.file, archive.digest.lower(), source, now.isoformat(timespec="seconds"))
+            now = datetime.now(UTC).isoformat(timespec="seconds")
+            marker = Marker(archive.file, archive.digest.lower(), _source(place), now)
             (contents / MARKER).write_bytes(msgspec.json.encode(marker))
             _publish(contents, final)
         finally:
@@ -224,6 +224,12 @@ def _checked(archive: Archive, place: str | Path, staging: Path, observer: Obser
     yield file
     if ours:
         file.unlink(missing_ok=True)
+
+
+def _source(place: str | Path) -> str:
+    """Return where an archive came from, without the password that a mirror may need."""
+    parts = urlsplit(place if isinstance(place, str) else place.as_uri())
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 
 def _publish(contents: Path, final: Path) -> None:
