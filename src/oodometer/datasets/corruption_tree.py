@@ -15,7 +15,7 @@ from oodometer.datasets.decode import decode
 from oodometer.datasets.folder import ImageFolder, title
 from oodometer.datasets.label_spaces import imagenet1k
 from oodometer.datasets.labelling import Labelling
-from oodometer.datasets.scan import image_ids, images_below, visible
+from oodometer.datasets.scan import image_ids, images_below, is_folder, visible
 from oodometer.errors import DatasetError
 from oodometer.families import EXTRA, FAMILIES, IMAGENET_C, SEVERITIES
 from oodometer.types import CLEAN, Condition, LabelSpace, Orientation, Sample
@@ -195,7 +195,7 @@ def _compare(ids: Set[str], expected: Set[str], cell: Path, other: str) -> None:
 
 
 def _folders(root: Path) -> list[Path]:
-    return sorted(Path(entry.path) for entry in visible(root) if entry.is_dir())
+    return sorted(Path(entry.path) for entry in visible(root) if is_folder(entry))
 
 
 def _severities(folder: Path) -> list[int]:

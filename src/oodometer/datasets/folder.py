@@ -13,7 +13,7 @@ from oodometer import arguments
 from oodometer.datasets import layout
 from oodometer.datasets.decode import EXTENSIONS, decode
 from oodometer.datasets.labelling import Labelling
-from oodometer.datasets.scan import images_below, visible
+from oodometer.datasets.scan import images_below, is_folder, visible
 from oodometer.errors import DatasetError, ImageError
 from oodometer.types import LabelSpace, Orientation, Sample
 
@@ -106,7 +106,7 @@ def label_folder(
     found = sorted(images_below(folder))
     if not found:
         raise DatasetError(f"There are no images in {folder}. Extensions that count: {', '.join(sorted(EXTENSIONS))}.")
-    folders = sorted(entry.name for entry in visible(folder) if entry.is_dir())
+    folders = sorted(entry.name for entry in visible(folder) if is_folder(entry))
     ids = [id_ for id_, _ in found]
     space, indices = labelling.by_folder(folder, ids, folders)
     samples = tuple(Sample(id_, label, size) for (id_, size), label in zip(found, indices, strict=True))

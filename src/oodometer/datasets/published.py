@@ -11,7 +11,7 @@ from oodometer.datasets.folder import ImageFolder, label_folder
 from oodometer.datasets.label_spaces import imagenet1k, imagenet_a, imagenet_r
 from oodometer.datasets.labelling import Labelling
 from oodometer.datasets.layout import some
-from oodometer.datasets.scan import class_and_file, visible
+from oodometer.datasets.scan import class_and_file, is_folder, visible
 from oodometer.errors import ArgumentError, DatasetError
 from oodometer.types import LabelSpace, Orientation
 
@@ -61,7 +61,7 @@ def style(id_: str) -> str:
 
 def _indices(root: Path) -> dict[str, int | str]:
     """Return the class index of each folder of ImageNetV2, which is its name as a number, never its place."""
-    folders = sorted(entry.name for entry in visible(root) if entry.is_dir())
+    folders = sorted(entry.name for entry in visible(root) if is_folder(entry))
     wrong = [folder for folder in folders if not re.fullmatch(r"[0-9]{1,4}", folder) or int(folder) > 999]
     if wrong:
         raise DatasetError(f"The folders of ImageNetV2 are named 0 to 999; {root} also has: {some(wrong)}.")

@@ -14,7 +14,7 @@ import PIL.Image
 
 from oodometer import arguments
 from oodometer.datasets.label_spaces import imagenet1k, imagenet_a, imagenet_r
-from oodometer.datasets.scan import is_image_name, visible
+from oodometer.datasets.scan import is_folder, is_image_name, visible
 from oodometer.errors import DatasetError
 from oodometer.families import FAMILIES, GROUPS, SEVERITIES
 
@@ -144,8 +144,8 @@ def _descend(root: Path) -> tuple[str, Path] | None:
 
 def _contents(root: Path) -> _Contents:
     entries = visible(root)
-    folders = tuple(sorted(entry.name for entry in entries if entry.is_dir()))
-    return _Contents(root, folders, tuple(sorted(entry.name for entry in entries if not entry.is_dir())))
+    folders = tuple(sorted(entry.name for entry in entries if is_folder(entry)))
+    return _Contents(root, folders, tuple(sorted(entry.name for entry in entries if not is_folder(entry))))
 
 
 def _is_huggingface(found: _Contents) -> bool:
@@ -161,7 +161,7 @@ def _cifar_classes(root: Path) -> int:
     try:
         labels = np.load(root / "labels.npy", mmap_mode="r", allow_pickle=False)
         return 100 if int(labels.max()) > 9 else 10
-    except (OSError, ValueError, TypeError):  # what is wrong with it, the reader says
+    except (OSError, ValueError, TypeError, EOFError):  # what is wrong with it, the reader says
         return 100 if "100" in root.name else 10
 
 

@@ -11,7 +11,16 @@ from pathlib import Path
 from oodometer.datasets.decode import EXTENSIONS
 from oodometer.errors import DatasetError
 
-__all__ = ["class_and_file", "hidden", "identifier", "image_ids", "images_below", "is_image_name", "visible"]
+__all__ = [
+    "class_and_file",
+    "hidden",
+    "identifier",
+    "image_ids",
+    "images_below",
+    "is_folder",
+    "is_image_name",
+    "visible",
+]
 
 
 def hidden(name: str) -> bool:
@@ -48,6 +57,14 @@ def class_and_file(path: str | os.PathLike[str]) -> tuple[str, str]:
     """Return the class folder (empty if there is none) and the file of a path that Windows or any system wrote."""
     folder, _, file = identifier(os.fspath(path)).rpartition("/")
     return folder.rpartition("/")[2], file
+
+
+def is_folder(entry: os.DirEntry[str]) -> bool:
+    """Return whether an entry is a folder or a link to one; a link that leads in a circle is none."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
 
 
 def visible(root: Path) -> list[os.DirEntry[str]]:
@@ -89,7 +106,7 @@ def _image_entries(
     within = (*above, root)
     for entry in visible(root):
         id_ = prefix + entry.name
-        if entry.is_dir():
+        if is_folder(entry):
             if entry.is_symlink() and os.path.realpath(entry.path) in map(os.path.realpath, within):
                 raise DatasetError(f"The folder {entry.path} links back to a folder that holds it; remove the link.")
             yield from _image_entries(root / entry.name, id_ + "/", within)
