@@ -81,6 +81,7 @@ OF_A_FILE = {
     pointer: "not-an-image",
     zeros: "not-an-image",
     dead_link: "dead-link",
+    circle: "dead-link",
 }
 TREES = ("folder", "flat", "imagenet-r", "imagenet-a", "imagenet-v2", "imagenet-sketch", "imagenet-c")
 

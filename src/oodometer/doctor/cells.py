@@ -100,7 +100,9 @@ def check_copies(cells: Sequence[Cell], ids: Sequence[str], look: Look, findings
     parts: list[tuple[Cell, Cell, NDArray[np.intp]]] = []
     for first, second in combinations(cells, 2):
         here, there = _equal(first, second)
-        if not len(here) or not _telling(first, second, here, look):
+        colour = {first.corruption, second.corruption} <= {"saturate", CLEAN.corruption}
+        # Some photographs have no colour for saturate to change, others none that is not at its limit already.
+        if len(here) <= (_FEW * len(first.rows) if colour else 0) or not _telling(first, here, look, colour):
             continue
         if len(here) == len(first.rows) == len(second.rows):
             head = next((name for name, group in groups.items() if first.name in group), first.name)
@@ -125,17 +127,19 @@ def _equal(first: Cell, second: Cell) -> tuple[NDArray[np.intp], NDArray[np.intp
     return here[same], there[same]
 
 
-def _telling(first: Cell, second: Cell, positions: NDArray[np.intp], look: Look) -> bool:
-    """Return whether most of the equal pictures are such that the corruptions would have made them different."""
+def _telling(cell: Cell, positions: NDArray[np.intp], look: Look, colour: bool) -> bool:
+    """Return whether most of the equal pictures are such that corruptions would have made them different.
+
+    With ``colour`` these are pictures with colour, and else those with any structure.
+    """
     spread = np.linspace(0, len(positions) - 1, min(len(positions), _LOOKED_AT)).astype(int)
-    colour_matters = {first.corruption, second.corruption} <= {"saturate", CLEAN.corruption}
-    told = [_has_content(look(first, int(position)), colour_matters) for position in positions[spread]]
+    told = [_has_content(look(cell, int(position)), colour) for position in positions[spread]]
     return 2 * sum(told) > len(told)
 
 
-def _has_content(pixels: NDArray[np.uint8], colour_matters: bool) -> bool:
-    """Return whether a picture has structure (and colour): of its levels, more than rounding can make."""
-    if colour_matters:
+def _has_content(pixels: NDArray[np.uint8], colour: bool) -> bool:
+    """Return whether the levels of a picture differ, between channels or between pixels, by more than rounding."""
+    if colour:
         return bool(np.ptp(pixels.astype(np.int16), axis=2).mean() > 1.5)
     return bool(pixels.std(axis=(0, 1)).max() > 1.5)
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from oodometer.datasets.scan import hidden, is_image_name
+from oodometer.datasets.scan import hidden, is_folder, is_image_name
 from oodometer.doctor.diagnosis import Findings
 from oodometer.doctor.walk import Oddities
 from oodometer.families import EXTRA, FAMILIES, IMAGENET_C, SEVERITIES
@@ -116,8 +116,8 @@ def _folders(root: Path, folder: str, grid: Grid, odd: Oddities) -> list[str]:
         return []
     odd.hidden += [folder + entry.name for entry in found if hidden(entry.name)]
     shown = [entry for entry in found if not hidden(entry.name)]
-    grid.loose += [folder + entry.name for entry in shown if is_image_name(entry.name) and entry.is_file()]
-    return [entry.name for entry in shown if entry.is_dir()]
+    grid.loose += [folder + entry.name for entry in shown if is_image_name(entry.name) and not is_folder(entry)]
+    return [entry.name for entry in shown if is_folder(entry)]
 
 
 def check_conditions(conditions: Sequence[Condition], findings: Findings) -> None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from oodometer.datasets.scan import hidden, is_image_name
+from oodometer.datasets.scan import hidden, is_folder, is_image_name
 from oodometer.doctor.diagnosis import Findings, Severity
 
 __all__ = ["Oddities", "walk"]
@@ -108,22 +107,14 @@ def _descend(path: str, inner: str, prefix: str, above: frozenset[str], found: l
         id_ = inner + entry.name
         if hidden(entry.name):
             odd.hidden.append(prefix + id_)
-        elif _is(entry.is_dir):
+        elif is_folder(entry):
             _descend(entry.path, f"{id_}/", prefix, above | {place}, found, odd)
         elif not is_image_name(entry.name):
             if inner:  # at the top, a README or a list of labels is at home
                 odd.strays.append(prefix + id_)
-        elif _is(entry.is_file) or entry.is_symlink():  # a link to nowhere stands for an image: reading it will tell
+        elif entry.is_symlink() or entry.is_file():  # a link to nowhere stands for an image: reading it will tell
             found.append(id_)
         else:
             odd.special.append(prefix + id_)
     if inner and before == len(found) + len(odd):
         odd.empty.append(name)
-
-
-def _is(question: Callable[[], bool]) -> bool:
-    """Ask an entry what it is; a link that circles about itself or may not be followed is nothing."""
-    try:
-        return question()
-    except OSError:
-        return False
