@@ -10,11 +10,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oodometer.errors import StoreError
+from oodometer.errors import MetricError, StoreError
 from oodometer.outfolder import write_atomically
 from oodometer.preprocess import PREPROCESS
 from oodometer.scoring import score
-from oodometer.store import FORMAT, BenchmarkRecord, Block, Manifest, ModelRecord, RunStore, Skipped
+from oodometer.store import (
+    FORMAT,
+    BenchmarkRecord,
+    Block,
+    Design,
+    Manifest,
+    ModelRecord,
+    RunStore,
+    Skipped,
+    Step,
+    _plan,
+)
 from oodometer.types import CLEAN, Condition, LabelSpace, Protocol
 
 SPACE = LabelSpace("custom-7", tuple("abcdefg"), tuple("abcdefg"))
@@ -32,6 +43,7 @@ def _manifest(**changes):
         "class_names": SPACE.names,
         "label_spaces": (SPACE.name,),
         "protocol": protocol,
+        "design": None,
     }
     benchmark.update({key: value for key, value in changes.items() if key in benchmark})
     return Manifest(
@@ -339,3 +351,68 @@ def test_columns_are_what_the_format_says(tmp_path):
         kind = "list<int32>" if field.name == "top5" else str(field.type)
         assert f"\n{field.name:<13}{kind}" in module.__doc__
     assert msgspec.json.decode(schema.metadata[b"oodometer.skipped"]) == []
+
+
+def test_a_run_by_a_design_has_gaps(tmp_path):
+    """What is there comes back; what is not counts nowhere."""
+    store = RunStore(tmp_path)
+    store.write_manifest(_manifest(design=Design(0.01)))
+    block = _block(["b.png", "a.png", "c.png"])
+    rows = {CONDITIONS[0]: [0, 2], CONDITIONS[1]: [1], CONDITIONS[2]: [0, 1, 2], CONDITIONS[3]: [2]}
+    entries = tuple(
+        (
+            c,
+            name,
+            _rows(Block(block.images, block.labels, ((c, name, s, None),)), rows[c]).scores[0][2],
+            np.array(rows[c]),
+        )
+        for c, name, s, _ in block.scores
+    )
+    store.write_block("imagenet-c", 0, Block(block.images, block.labels, entries))
+    table = store.table("imagenet-c", SPACE.name)
+    assert table.images == ("a.png", "b.png", "c.png")
+    assert table.seen.tolist() == [[False, True, True, False], [True, False, True, False], [True, False, True, True]]
+    with pytest.raises(MetricError, match="some of the conditions only"):
+        _ = table.hits
+    misses = table.misses
+    for condition, _, scores, at in entries:
+        part = table.under(condition)
+        order = np.argsort([block.images[i] for i in at])
+        assert part.images == tuple(sorted(block.images[i] for i in at))
+        np.testing.assert_array_equal(part.top[:, 0], scores.top[order])
+        np.testing.assert_array_equal(part.nll[:, 0], scores.nll[order])
+        column = misses[:, table.conditions.index(condition)]
+        np.testing.assert_array_equal(column.compressed(), ~part.hits[:, 0])
+    assert np.isnan(table.confidence[~table.seen]).all()
+
+
+def test_gaps_are_refused_without_a_design(tmp_path):
+    store = _store(tmp_path)
+    block = _block(["a.png", "b.png"])
+    first, *others = block.scores
+    some = (first[0], first[1], _rows(block, [0]).scores[0][2], np.array([0]))
+    store.write_block("imagenet-c", 0, Block(block.images, block.labels, (some, *others)))
+    with pytest.raises(StoreError, match=r"'b.png' has 0 predictions under clean"):
+        store.table("imagenet-c", SPACE.name)
+
+
+def test_only_a_design_is_part_of_the_plan(tmp_path):
+    """Without one the plan is that of earlier versions, whose runs could not be read otherwise."""
+    store = _store(tmp_path)
+    assert "design" not in _plan(_manifest())["benchmarks"]["imagenet-c"]
+    without = store.plan_digest()
+    store.write_manifest(_manifest(design=Design(0.01)))
+    assert store.plan_digest() != without
+    with pytest.raises(StoreError, match=r"design.half_width: there 0.01, now 0.02"):
+        store.check_same_plan(_manifest(design=Design(0.02)))
+
+
+def test_steps_come_back_as_they_went(tmp_path):
+    store = _store(tmp_path)
+    assert store.steps("imagenet-c") == ()
+    steps = (Step(0, 76, 4), Step(76, 300, 1, 0.21))
+    store.write_steps("imagenet-c", steps)
+    assert store.steps("imagenet-c") == steps
+    (tmp_path / "steps" / "imagenet-c.json").write_bytes(b"[{]")
+    with pytest.raises(StoreError, match="damaged"):
+        store.steps("imagenet-c")

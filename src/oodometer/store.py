@@ -5,6 +5,7 @@ A run is a folder::
     RUN/
       manifest.json                        what was done: Manifest below, as JSON
       predictions/<benchmark>/<n>.parquet  one block of images, all its conditions; <n> = its place in the seeded order
+      steps/<benchmark>.json               of a run by a design: through how many conditions which images went
       examples/<benchmark>.parquet         a few of the pictures that the model saw, for the report
       report.html, results.json            derived from the above; rebuilt by ``oodometer report RUN``
 
@@ -48,7 +49,7 @@ from numpy.typing import NDArray
 
 from oodometer import arguments
 from oodometer.continuing import differences
-from oodometer.errors import StoreError
+from oodometer.errors import MetricError, StoreError
 from oodometer.outfolder import LOCK, TEMPORARY, mapped_errors, write_atomically
 from oodometer.scoring import Scores
 from oodometer.types import Condition, Protocol
@@ -57,11 +58,13 @@ __all__ = [
     "FORMAT",
     "BenchmarkRecord",
     "Block",
+    "Design",
     "Example",
     "Manifest",
     "ModelRecord",
     "RunStore",
     "Skipped",
+    "Step",
     "Table",
 ]
 
@@ -89,12 +92,39 @@ class ModelRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Design:
+    """How images and conditions are chosen where not all images go through all conditions.
+
+    ``half_width`` is half the width that the 95 % interval of the mCE may have in the end, as a fraction; ``None`` if
+    that does not matter. ``paired`` is the SHA-256 of the plan of another run whose images and conditions these are.
+    """
+
+    half_width: float | None
+    paired: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The images from ``start`` to before ``stop`` in the seeded order go through ``each`` conditions.
+
+    ``decoding`` is what decoding an image cost when this was chosen, in passes through corruption and model; ``None``
+    where nothing had been measured.
+    """
+
+    start: int
+    stop: int
+    each: int
+    decoding: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class BenchmarkRecord:
     """One data set under one protocol: what makes two partial runs of a benchmark the same plan.
 
     ``digest`` is of the ids, labels and sizes of all images, wherever the folder lies; ``images`` is how many of them
     the plan takes, the first of the seeded order; ``unavailable`` maps corruptions that were asked for and could not be
-    run to the reason. ``classes`` and ``class_names`` are the label space's identifiers and words for people.
+    run to the reason. ``classes`` and ``class_names`` are the label space's identifiers and words for people. Without a
+    ``design`` all images go through all conditions.
     """
 
     name: str
@@ -106,6 +136,7 @@ class BenchmarkRecord:
     label_spaces: tuple[str, ...]
     protocol: Protocol
     unavailable: dict[str, str] = field(default_factory=dict)
+    design: Design | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +202,8 @@ class Table:
 
     ``labels`` is int32 (N,), ``top`` int32 (N, C, 5 or fewer), ``confidence``, ``nll`` and ``brier`` float32 (N, C);
     ``brier`` is NaN where a run of format 1 did not keep it. The images are sorted by id, whatever the order of
-    evaluation was.
+    evaluation was. In a run by a design an image went through some conditions only; elsewhere ``top`` is -1 and the
+    floats are NaN.
     """
 
     images: tuple[str, ...]
@@ -183,9 +215,46 @@ class Table:
     brier: NDArray[np.float32]
 
     @property
+    def seen(self) -> NDArray[np.bool_]:
+        """Which images went through which conditions: bool, N x C."""
+        return np.asarray(self.top[:, :, 0] >= 0)
+
+    @property
     def hits(self) -> NDArray[np.bool_]:
-        """Whether the best class is the label: bool, N x C."""
+        """Whether the best class is the label: bool, N x C.
+
+        Raises
+        ------
+        MetricError
+            If an image did not go through all conditions; see ``misses`` and ``under``.
+        """
+        if not self.seen.all():
+            raise MetricError(
+                "In this run an image went through some of the conditions only, and this number needs all of them. "
+                "Evaluate without --precision to have it."
+            )
         return np.asarray(self.top[:, :, 0] == self.labels[:, None])
+
+    @property
+    def misses(self) -> NDArray[np.bool_]:
+        """Whether the best class is not the label: bool, N x C, masked where the image did not go through."""
+        misses, seen = self.top[:, :, 0] != self.labels[:, None], self.seen
+        return np.asarray(misses) if seen.all() else np.ma.array(misses, mask=~seen)
+
+    def under(self, condition: Condition) -> Table:
+        """Return the part of the images that went through one condition, and that condition alone."""
+        column = self.conditions.index(condition)
+        rows = np.flatnonzero(self.seen[:, column])
+        at = np.ix_(rows, np.array([column]))
+        return Table(
+            images=tuple(self.images[i] for i in rows),
+            labels=self.labels[rows],
+            conditions=(condition,),
+            top=self.top[at],
+            confidence=self.confidence[at],
+            nll=self.nll[at],
+            brier=self.brier[at],
+        )
 
 
 class RunStore:
@@ -293,7 +362,7 @@ class RunStore:
 
         skipped = json.dumps([{"image": s.image, "reason": s.reason} for s in block.skipped])
         table = pa.Table.from_pydict(_columns(block), schema=_schema()).replace_schema_metadata(
-            {"oodometer.format": str(FORMAT), "oodometer.plan": self._plan_digest(), "oodometer.skipped": skipped}
+            {"oodometer.format": str(FORMAT), "oodometer.plan": self.plan_digest(), "oodometer.skipped": skipped}
         )
         sink = pa.BufferOutputStream()
         pq.write_table(table, sink, compression="zstd", write_page_checksum=True)
@@ -305,7 +374,7 @@ class RunStore:
         return sorted(found, key=lambda s: s.image)
 
     def done(self, benchmark: str) -> set[str]:
-        """Return the ids of the images that need no more work: predicted under all conditions, or skipped."""
+        """Return the ids of the images that need no more work: predicted under all their conditions, or skipped."""
         images: set[str] = set()
         for file in self._files(benchmark, columns=["image"]):
             images.update(file["image"].unique().to_pylist(), (s.image for s in _skipped(file)))
@@ -317,7 +386,8 @@ class RunStore:
         Raises
         ------
         StoreError
-            If a file is damaged or of another run, or if an image has been predicted twice or lacks a condition.
+            If a file is damaged or of another run, or if an image has been predicted twice, or lacks a condition in a
+            run without a design.
         """
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -326,7 +396,34 @@ class RunStore:
             _completed(file.filter(pc.equal(file["label_space"], label_space)).replace_schema_metadata(None))
             for file in self._files(benchmark)
         ]
-        return _dense(pa.concat_tables(parts) if parts else _schema().empty_table(), self._folder(benchmark))
+        rows = pa.concat_tables(parts) if parts else _schema().empty_table()
+        record = self.read_manifest().benchmark(benchmark) if parts else None
+        return _dense(rows, self._folder(benchmark), gaps=record is not None and record.design is not None)
+
+    def write_steps(self, benchmark: str, steps: Sequence[Step]) -> None:
+        """Write the steps that a run by a design has taken or begun, atomically."""
+        write_atomically(self._steps(benchmark), msgspec.json.format(msgspec.json.encode(steps), indent=1))
+
+    def steps(self, benchmark: str) -> tuple[Step, ...]:
+        """Read the steps that a run by a design has taken or begun; none if none were written.
+
+        Raises
+        ------
+        StoreError
+            If the file is damaged.
+        """
+        path = self._steps(benchmark)
+        if not path.is_file():
+            return ()
+        with mapped_errors(f"reading {path}"):
+            content = path.read_bytes()
+        try:
+            return msgspec.json.decode(content, type=tuple[Step, ...])
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise StoreError(f"{path} is damaged: {error}.") from error
+
+    def _steps(self, benchmark: str) -> Path:
+        return self.path / "steps" / f"{benchmark}.json"
 
     def write_examples(self, benchmark: str, examples: Sequence[Example]) -> None:
         """Write the pictures of one benchmark for the report atomically."""
@@ -380,7 +477,7 @@ class RunStore:
         import pyarrow.parquet as pq
 
         paths = sorted(p for p in self._folder(benchmark).glob("*.parquet") if not p.name.startswith("."))
-        plan = self._plan_digest().encode() if paths else b""
+        plan = self.plan_digest().encode() if paths else b""
         for path in paths:
             # Opened here, since the Parquet reader takes a path such as ``~/x`` or ``s3:x`` for something else.
             with mapped_errors(f"reading {path}"), path.open("rb") as opened:
@@ -397,7 +494,8 @@ class RunStore:
                 table = file.read(columns=columns)
             yield table
 
-    def _plan_digest(self) -> str:
+    def plan_digest(self) -> str:
+        """Return the SHA-256 of the plan, by which predictions know their run."""
         return hashlib.sha256(msgspec.json.encode(_plan(self.read_manifest()))).hexdigest()
 
 
@@ -453,8 +551,8 @@ def _columns(block: Block) -> dict[str, Any]:
     return columns
 
 
-def _dense(rows: Any, where: Path) -> Table:  # noqa: ANN401 - pyarrow publishes no types
-    """Arrange rows by image and condition, refusing gaps and repetitions."""
+def _dense(rows: Any, where: Path, *, gaps: bool) -> Table:  # noqa: ANN401 - pyarrow publishes no types
+    """Arrange rows by image and condition, refusing repetitions, and gaps where there may be none."""
     names, at_image = _codes(rows["image"])
     corruptions, at_corruption = _codes(rows["corruption"])
     keys = at_corruption * 256 + rows["severity"].to_numpy()
@@ -465,16 +563,17 @@ def _dense(rows: Any, where: Path) -> Table:  # noqa: ANN401 - pyarrow publishes
     shape = (len(names), len(conditions))
     count = np.zeros(shape, dtype=np.intp)
     np.add.at(count, (at_image, at_condition), 1)
-    if (count != 1).any():
-        image, condition = np.argwhere(count != 1)[0]
+    wrong = count > 1 if gaps else count != 1
+    if wrong.any():
+        image, condition = np.argwhere(wrong)[0]
         raise StoreError(
             f"{where}: image {names[image]!r} has {count[image, condition]} predictions under "
             f"{conditions[condition]} where there must be one. The folder mixes runs, or a file was changed."
         )
     width = len(rows["top5"][0]) if len(rows) else 1
-    top = np.zeros((*shape, width), dtype=np.int32)
+    top = np.full((*shape, width), -1, dtype=np.int32)
     labels = np.zeros(len(names), dtype=np.int32)
-    confidence, nll, brier = (np.zeros(shape, dtype=np.float32) for _ in range(3))
+    confidence, nll, brier = (np.full(shape, np.nan, dtype=np.float32) for _ in range(3))
     labels[at_image] = rows["label"].to_numpy()
     top[at_image, at_condition] = rows["top5"].combine_chunks().flatten().to_numpy().reshape(-1, width)
     confidence[at_image, at_condition] = rows["confidence"].to_numpy()
@@ -502,4 +601,6 @@ def _plan(manifest: Manifest) -> dict[str, Any]:
             del model[later]
     for record in records:
         del record["dataset"]  # what the folder is called; its content has a digest
+        if not record["design"]:  # which runs of earlier versions do not name
+            del record["design"]
     return {"model": model, "benchmarks": {record.pop("name"): record for record in records}}
