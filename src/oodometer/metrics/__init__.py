@@ -1,12 +1,34 @@
 """NumPy in, numbers with their uncertainty out; every metric of the benchmarks, each with the source of its definition.
 
 ``corruption_error`` defines CE and mCE on mean errors, ``outcomes`` gives the same numbers with intervals from what
-happened to each image, ``accuracy`` and ``calibration`` serve ImageNet-R, ``sequences`` serves ImageNet-P.
+happened to each image (``groups`` by family, severity and class, ``incomplete`` where images did not go through
+everything, ``measured`` relative to a baseline that has its own error). ``accuracy`` serves ImageNet-R, ``calibration``
+and ``losses`` the probabilities, ``changes`` images without labels, ``sequences`` ImageNet-P. ``paired`` and
+``effective`` compare classifiers.
 """
 
-from oodometer.metrics.accuracy import accuracy, accuracy_gap
-from oodometer.metrics.baselines import BASELINES, Baseline, BaselineSpec, load_baseline
-from oodometer.metrics.calibration import aurra, rms_calibration_error, rms_calibration_error_published
+from oodometer.metrics.accuracy import accuracy, accuracy_gap, independent_difference
+from oodometer.metrics.baselines import BASELINES, Baseline, BaselineSpec, Sample, load_baseline
+from oodometer.metrics.calibration import (
+    Binning,
+    ReliabilityBin,
+    aurc,
+    aurra,
+    expected_calibration_error,
+    reliability,
+    risk_at_coverage,
+    rms_calibration_error,
+    rms_calibration_error_published,
+    selective_risk,
+)
+from oodometer.metrics.calibration_estimates import (
+    aurc_estimate,
+    aurra_estimate,
+    expected_calibration_error_estimate,
+    rms_calibration_error_estimate,
+    rms_calibration_error_published_estimate,
+)
+from oodometer.metrics.changes import changes
 from oodometer.metrics.corruption_error import (
     corruption_errors,
     mce,
@@ -14,7 +36,10 @@ from oodometer.metrics.corruption_error import (
     relative_corruption_errors,
     relative_mce,
 )
-from oodometer.metrics.intervals import Estimate, bounded_mean, proportion, wilson
+from oodometer.metrics.effective import effective_robustness
+from oodometer.metrics.groups import class_error_estimates, family_error_estimates, severity_error_estimates
+from oodometer.metrics.intervals import Estimate, bounded_mean, paired_mean, proportion, wilson
+from oodometer.metrics.losses import brier_estimate, nll_estimate
 from oodometer.metrics.outcomes import (
     Misses,
     cell_error_estimates,
@@ -22,9 +47,20 @@ from oodometer.metrics.outcomes import (
     corruption_error_estimates,
     error_estimates,
     mce_estimate,
+    mean_ce_estimate,
     mean_corruption_error_estimate,
     relative_corruption_error_estimates,
     relative_mce_estimate,
+)
+from oodometer.metrics.paired import (
+    clean_error_difference,
+    error_differences,
+    gap_difference,
+    holm,
+    mce_difference,
+    mcnemar_test,
+    mean_corruption_error_difference,
+    sign_flip_test,
 )
 from oodometer.metrics.sequences import flip_rate, mean_flip_rate, top5_distance
 
@@ -32,31 +68,62 @@ __all__ = [
     "BASELINES",
     "Baseline",
     "BaselineSpec",
+    "Binning",
     "Estimate",
     "Misses",
+    "ReliabilityBin",
+    "Sample",
     "accuracy",
     "accuracy_gap",
+    "aurc",
+    "aurc_estimate",
     "aurra",
+    "aurra_estimate",
     "bounded_mean",
+    "brier_estimate",
     "cell_error_estimates",
+    "changes",
+    "class_error_estimates",
+    "clean_error_difference",
     "clean_error_estimate",
     "corruption_error_estimates",
     "corruption_errors",
+    "effective_robustness",
+    "error_differences",
     "error_estimates",
+    "expected_calibration_error",
+    "expected_calibration_error_estimate",
+    "family_error_estimates",
     "flip_rate",
+    "gap_difference",
+    "holm",
+    "independent_difference",
     "load_baseline",
     "mce",
+    "mce_difference",
     "mce_estimate",
+    "mcnemar_test",
+    "mean_ce_estimate",
     "mean_corruption_error",
+    "mean_corruption_error_difference",
     "mean_corruption_error_estimate",
     "mean_flip_rate",
+    "nll_estimate",
+    "paired_mean",
     "proportion",
     "relative_corruption_error_estimates",
     "relative_corruption_errors",
     "relative_mce",
     "relative_mce_estimate",
+    "reliability",
+    "risk_at_coverage",
     "rms_calibration_error",
+    "rms_calibration_error_estimate",
     "rms_calibration_error_published",
+    "rms_calibration_error_published_estimate",
+    "selective_risk",
+    "severity_error_estimates",
+    "sign_flip_test",
     "top5_distance",
     "wilson",
 ]

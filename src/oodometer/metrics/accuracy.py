@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from oodometer.metrics.intervals import Estimate, proportion
 
-__all__ = ["accuracy", "accuracy_gap"]
+__all__ = ["accuracy", "accuracy_gap", "independent_difference"]
 
 
 def accuracy(hits: NDArray[np.bool_]) -> Estimate:
@@ -49,12 +49,25 @@ def accuracy_gap(reference_hits: NDArray[np.bool_], shifted_hits: NDArray[np.boo
 
     Notes
     -----
-    The interval is Newcombe's hybrid of the two Wilson intervals: R. G. Newcombe, "Interval estimation for the
-    difference between independent proportions: comparison of eleven methods", Statistics in Medicine 17 (1998), method
-    10. The gap itself as in D. Hendrycks et al., "The Many Faces of Robustness", ICCV 2021.
+    As in D. Hendrycks et al., "The Many Faces of Robustness", ICCV 2021.
     """
-    reference, shifted = accuracy(reference_hits), accuracy(shifted_hits)
-    gap = reference.value - shifted.value
-    down = math.hypot(reference.value - reference.low, shifted.high - shifted.value)
-    up = math.hypot(reference.high - reference.value, shifted.value - shifted.low)
-    return Estimate(gap, gap - down, gap + up, math.hypot(reference.se, shifted.se), reference.n + shifted.n)
+    return independent_difference(accuracy(reference_hits), accuracy(shifted_hits))
+
+
+def independent_difference(first: Estimate, second: Estimate) -> Estimate:
+    """Estimate the difference of two numbers that were measured on different images.
+
+    Returns
+    -------
+    Estimate
+        First less second; ``n`` counts the images of both.
+
+    Notes
+    -----
+    The interval is Newcombe's hybrid of the two intervals: R. G. Newcombe, "Interval estimation for the difference
+    between independent proportions: comparison of eleven methods", Statistics in Medicine 17 (1998), method 10.
+    """
+    value = first.value - second.value
+    down = math.hypot(first.value - first.low, second.high - second.value)
+    up = math.hypot(first.high - first.value, second.value - second.low)
+    return Estimate(value, value - down, value + up, math.hypot(first.se, second.se), first.n + second.n)

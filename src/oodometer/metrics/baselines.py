@@ -6,15 +6,16 @@ import json
 import os
 import typing
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oodometer.errors import ArgumentError, MetricError, unknown_name
 from oodometer.families import SEVERITIES
 
-__all__ = ["BASELINES", "Baseline", "BaselineSpec", "checked_error", "load_baseline", "mean_over_severities"]
+__all__ = ["BASELINES", "Baseline", "BaselineSpec", "Sample", "checked_error", "load_baseline", "mean_over_severities"]
 
 
 def checked_error(where: str, value: object) -> float:
@@ -37,9 +38,22 @@ def mean_over_severities(where: str, values: object) -> float:
     return sum(errors) / len(errors)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """The outcomes from which a baseline's errors were measured.
+
+    ``images`` are the ids of N images; ``misses`` holds bool of shape (N, severities) by corruption, ``clean_misses``
+    bool of shape (N,), both masked where an image did not go through a condition.
+    """
+
+    images: tuple[str, ...]
+    misses: Mapping[str, NDArray[np.bool_]]
+    clean_misses: NDArray[np.bool_] | None
+
+
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """The top-1 errors of the classifier that others are measured against, taken as exact numbers.
+    """The top-1 errors of the classifier that others are measured against.
 
     Attributes
     ----------
@@ -53,6 +67,9 @@ class Baseline:
         Error on the clean images, in [0, 1]; only the relative corruption errors need it.
     label_space
         The label space in which the errors were made; ``None`` if nobody said.
+    sample
+        The outcomes that the errors are means of, if they are known: the errors then have their own uncertainty.
+        Without them they are taken as exact numbers.
 
     Raises
     ------
@@ -65,6 +82,7 @@ class Baseline:
     errors: Mapping[str, tuple[float, ...] | float]
     clean_error: float | None = None
     label_space: str | None = None
+    sample: Sample | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         for corruption in self.errors:

@@ -1,25 +1,143 @@
-"""Does a classifier's confidence say how often it is right? The two numbers published with ImageNet-R.
+"""Whether a classifier's confidence says how often it is right.
 
-Source: D. Hendrycks et al., "The Many Faces of Robustness", ICCV 2021, and its public evaluation code. Confidence is
-the greatest softmax probability, for ImageNet-R among its 200 classes. Everywhere images of equal confidence keep the
-order in which they are given.
+Confidence is the greatest softmax probability, for ImageNet-R among its 200 classes. Everywhere images of equal
+confidence keep the order in which they are given. The numbers with their intervals are in ``calibration_estimates.py``.
+
+Sources: RMS calibration error and AURRA as in D. Hendrycks et al., "The Many Faces of Robustness", ICCV 2021, and its
+public evaluation code; ECE and its equal-width bins in C. Guo et al., "On Calibration of Modern Neural Networks", ICML
+2017; equal-mass bins in K. Nguyen & B. O'Connor, EMNLP 2015; risk and coverage in Y. Geifman & R. El-Yaniv, "Selective
+Classification for Deep Neural Networks", NeurIPS 2017.
 """
 
 from __future__ import annotations
 
 import typing
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from oodometer.arguments import choice, whole
 from oodometer.errors import MetricError
+from oodometer.metrics.intervals import Estimate, wilson
 
-__all__ = ["BIN_SIZE", "aurra", "rms_calibration_error", "rms_calibration_error_published"]
+__all__ = [
+    "BINS",
+    "BIN_SIZE",
+    "Binning",
+    "ReliabilityBin",
+    "aurc",
+    "aurra",
+    "bin_numbers",
+    "checked",
+    "expected_calibration_error",
+    "reliability",
+    "risk_at_coverage",
+    "rms_bin_numbers",
+    "rms_calibration_error",
+    "rms_calibration_error_published",
+    "selective_risk",
+]
+
+BINS = 15
+"""How many bins an ECE has unless the caller says otherwise."""
 
 BIN_SIZE = 100
 """Images in a bin of the RMS calibration error; the last bin takes the rest too."""
 
+Binning = typing.Literal["width", "mass"]
+"""Bins of equal width between 0 and 1, or of equally many images."""
+
 _Floats: typing.TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class ReliabilityBin:
+    """The images whose confidence is from ``low`` to ``high``: how many, how sure on average, and how often right.
+
+    ``confidence`` and ``accuracy`` are ``None`` in an empty bin.
+    """
+
+    low: float
+    high: float
+    n: int
+    confidence: float | None
+    accuracy: Estimate | None
+
+
+def reliability(
+    confidences: NDArray[np.floating], hits: NDArray[np.bool_], bins: int = BINS, binning: Binning = "width"
+) -> tuple[ReliabilityBin, ...]:
+    """Sort images into bins by confidence, and compare confidence and accuracy in each: a reliability diagram's data.
+
+    Parameters
+    ----------
+    confidences
+        float, shape (N,), probabilities in [0, 1], both ends included.
+    hits
+        bool, shape (N,): was the prediction right?
+    bins
+        How many bins.
+    binning
+        ``"width"``: bin k holds k / bins <= confidence < (k + 1) / bins, the last one 1 too. ``"mass"``: by rising
+        confidence, as many images in each bin, or one more or less.
+
+    Raises
+    ------
+    ArgumentError
+        If ``bins`` is not a positive number, or the binning is unknown.
+    MetricError
+        If the arrays are empty or do not match, or a confidence is NaN or outside [0, 1].
+    """
+    confidence, hit = checked(confidences, hits)
+    number = bin_numbers(confidence, bins, binning)
+    return tuple(_reliability_bin(k, bins, binning, confidence[number == k], hit[number == k]) for k in range(bins))
+
+
+def _reliability_bin(k: int, bins: int, binning: Binning, confidence: _Floats, hit: _Floats) -> ReliabilityBin:
+    n = len(hit)
+    low, high = (k / bins, (k + 1) / bins) if binning == "width" or not n else (confidence.min(), confidence.max())
+    if not n:
+        return ReliabilityBin(low, high, 0, None, None)
+    return ReliabilityBin(float(low), float(high), n, float(confidence.mean()), wilson(int(hit.sum()), n))
+
+
+def expected_calibration_error(
+    confidences: NDArray[np.floating], hits: NDArray[np.bool_], bins: int = BINS, binning: Binning = "width"
+) -> float:
+    """Mean, over images, of the difference between confidence and accuracy in their bin (ECE).
+
+    With n_b images in bin b: sum over b of n_b / N * |mean confidence - share of hits|. Parameters and errors as for
+    ``reliability``; the result is in [0, 1], and 0 is perfect.
+
+    On few images it is too great, since chance makes every bin differ: a perfect classifier of 500 images has an ECE
+    of some percent. Its interval (``expected_calibration_error_estimate``) takes that into account.
+    """
+    confidence, hit = checked(confidences, hits)
+    number = bin_numbers(confidence, bins, binning)
+    return float(np.abs(np.bincount(number, confidence - hit)).sum() / len(hit))
+
+
+def bin_numbers(confidence: _Floats, bins: int, binning: Binning) -> NDArray[np.intp]:
+    """Return the bin of each image, 0 to ``bins`` - 1; see ``reliability``."""
+    bins = whole("bins", bins, lowest=1)
+    if choice("binning", binning, typing.get_args(Binning)) == "width":
+        return np.searchsorted(np.arange(1, bins) / bins, confidence, side="right")
+    return _by_rank(confidence, np.arange(len(confidence)) * bins // len(confidence))
+
+
+def rms_bin_numbers(confidence: _Floats) -> NDArray[np.intp]:
+    """Return the bin of each image: 100 by rising confidence, and the rest in the last one."""
+    last = max(len(confidence) // BIN_SIZE - 1, 0)
+    return _by_rank(confidence, np.minimum(np.arange(len(confidence)) // BIN_SIZE, last))
+
+
+def _by_rank(confidence: _Floats, numbers: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Give each image the number that belongs to its place by rising confidence."""
+    found = np.empty(len(confidence), dtype=np.intp)
+    found[np.argsort(confidence, kind="stable")] = numbers
+    return found
 
 
 def rms_calibration_error(confidences: NDArray[np.floating], hits: NDArray[np.bool_]) -> float:
@@ -45,7 +163,7 @@ def rms_calibration_error(confidences: NDArray[np.floating], hits: NDArray[np.bo
     MetricError
         If the arrays are empty or do not match, or a confidence is NaN or outside [0, 1].
     """
-    sizes, gaps = _bins(*_checked(confidences, hits))
+    sizes, gaps = _bins(*checked(confidences, hits))
     return _root_mean_square(sizes, gaps, int(sizes.sum()))
 
 
@@ -56,7 +174,7 @@ def rms_calibration_error_published(confidences: NDArray[np.floating], hits: NDA
     them. Use ``rms_calibration_error`` for anything else. Parameters and errors as there; below 200 images, where all
     images would be in the bin left out, the number is refused rather than called 0.
     """
-    sizes, gaps = _bins(*_checked(confidences, hits))
+    sizes, gaps = _bins(*checked(confidences, hits))
     if len(sizes) < 2:
         raise MetricError(
             f"The published RMS calibration error leaves out the last bin of {BIN_SIZE} or more images, so it needs at "
@@ -71,25 +189,71 @@ def aurra(confidences: NDArray[np.floating], hits: NDArray[np.bool_]) -> float:
     The mean over k = 1..N of the accuracy among the k most confident images. Parameters and errors as for
     ``rms_calibration_error``; the result is in [0, 1], and 1 is perfect.
     """
-    confidence, hit = _checked(confidences, hits)
-    order = np.argsort(-confidence, kind="stable")
-    return float(np.mean(np.cumsum(hit[order]) / np.arange(1, len(hit) + 1)))
+    return 1 - aurc(confidences, hits)
+
+
+def selective_risk(confidences: NDArray[np.floating], hits: NDArray[np.bool_]) -> tuple[_Floats, _Floats]:
+    """Share of images answered and error among them, if only the most confident are answered: a risk-coverage curve.
+
+    Parameters and errors as for ``rms_calibration_error``.
+
+    Returns
+    -------
+    tuple of numpy.ndarray
+        The coverages 1/N, 2/N, ... 1, and the error among so many of the most confident images; float64, shape (N,).
+    """
+    confidence, hit = checked(confidences, hits)
+    answered = np.arange(1, len(hit) + 1)
+    wrong = np.cumsum(1 - hit[np.argsort(-confidence, kind="stable")])
+    return answered / len(hit), wrong / answered
+
+
+def aurc(confidences: NDArray[np.floating], hits: NDArray[np.bool_]) -> float:
+    """Area under the risk-coverage curve, the mean of ``selective_risk`` over all coverages: 1 less the AURRA.
+
+    Parameters and errors as for ``rms_calibration_error``; 0 is perfect.
+    """
+    _, risks = selective_risk(confidences, hits)
+    return float(risks.mean())
+
+
+def risk_at_coverage(
+    confidences: NDArray[np.floating], hits: NDArray[np.bool_], coverages: Sequence[float]
+) -> tuple[Estimate, ...]:
+    """Error among the most confident images, for each share of images that is answered, with Wilson's interval.
+
+    Parameters
+    ----------
+    confidences, hits
+        As for ``rms_calibration_error``.
+    coverages
+        Shares in (0, 1]; of N images the nearest whole number is answered, and at least one.
+
+    Raises
+    ------
+    MetricError
+        As for ``rms_calibration_error``, or if a coverage is outside (0, 1].
+    """
+    _, risks = selective_risk(confidences, hits)
+    if not all(0 < coverage <= 1 for coverage in coverages):
+        raise MetricError(f"Coverages must be above 0 and at most 1, found {list(coverages)}.")
+    answered = [max(round(coverage * len(risks)), 1) for coverage in coverages]
+    return tuple(wilson(round(risks[k - 1] * k), k) for k in answered)
 
 
 def _bins(confidence: _Floats, hit: _Floats) -> tuple[_Floats, _Floats]:
-    """Size of each bin, and its mean confidence less its share of hits."""
-    order = np.argsort(confidence, kind="stable")
-    starts = np.arange(max(len(order) // BIN_SIZE, 1)) * BIN_SIZE
-    sizes = np.diff(starts, append=len(order)).astype(np.float64)
-    return sizes, np.add.reduceat((confidence - hit)[order], starts) / sizes
+    """Size of each bin of the RMS calibration error, and its mean confidence less its share of hits."""
+    number = rms_bin_numbers(confidence)
+    sizes = np.bincount(number).astype(np.float64)
+    return sizes, np.bincount(number, confidence - hit) / sizes
 
 
 def _root_mean_square(sizes: _Floats, gaps: _Floats, total: int) -> float:
     return float(np.sqrt(np.sum(sizes / total * gaps**2)))
 
 
-def _checked(confidences: NDArray[np.floating], hits: NDArray[np.bool_]) -> tuple[_Floats, _Floats]:
-    """Check the two arrays against each other and give both as float64."""
+def checked(confidences: NDArray[np.floating], hits: NDArray[np.bool_]) -> tuple[_Floats, _Floats]:
+    """Check confidences and hits against each other, and return both as float64."""
     confidence, hit = np.asarray(confidences), np.asarray(hits)
     if hit.dtype != np.bool_ or hit.ndim != 1 or confidence.shape != hit.shape or not hit.size:
         raise MetricError(

@@ -17,19 +17,19 @@ hardly gets worse, since then few images decide: 85 to 96 % of 20 images, 92 to 
 
 from __future__ import annotations
 
-import math
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from oodometer.errors import MetricError
 from oodometer.families import SEVERITIES
-from oodometer.metrics.baselines import BaselineSpec
+from oodometer.metrics.baselines import Baseline, BaselineSpec
 from oodometer.metrics.corruption_error import only_imagenet_c, required_baseline
 from oodometer.metrics.incomplete import spread
-from oodometer.metrics.intervals import Estimate, bounded_mean, proportion
+from oodometer.metrics.intervals import Estimate, bounded_mean, paired_mean, proportion
+from oodometer.metrics.measured import ratio_estimate
 
 __all__ = [
     "Misses",
@@ -38,6 +38,7 @@ __all__ = [
     "corruption_error_estimates",
     "error_estimates",
     "mce_estimate",
+    "mean_ce_estimate",
     "mean_corruption_error_estimate",
     "relative_corruption_error_estimates",
     "relative_mce_estimate",
@@ -70,8 +71,19 @@ def mean_corruption_error_estimate(misses: Misses) -> Estimate:
     return _mean_over_corruptions(_all_severities(only_imagenet_c(misses)), dict.fromkeys(misses, 1.0))
 
 
-def corruption_error_estimates(misses: Misses, baseline: BaselineSpec = "alexnet") -> dict[str, Estimate]:
-    """CE of each corruption, relative to a baseline that is taken as exact; see ``corruption_errors``.
+def corruption_error_estimates(
+    misses: Misses, baseline: BaselineSpec = "alexnet", images: Sequence[str] | None = None
+) -> dict[str, Estimate]:
+    """CE of each corruption; see ``corruption_errors``.
+
+    Parameters
+    ----------
+    misses
+        The outcomes.
+    baseline
+        What to divide by: exact numbers, unless it knows the outcomes that they were measured from (``Sample``).
+    images
+        The ids of the N images, which tell such a baseline which images are the same.
 
     Raises
     ------
@@ -79,26 +91,35 @@ def corruption_error_estimates(misses: Misses, baseline: BaselineSpec = "alexnet
         If an array is not bool of shape (N, 5), images differ in number, or the baseline lacks a corruption.
     """
     reference = required_baseline(baseline)
-    return {
-        name: _mean_over_corruptions({name: array}, {name: reference.mean_error(name)})
-        for name, array in _all_severities(misses).items()
-    }
+    arrays = _all_severities(misses)
+    return {name: _relative_to(reference, {name: array}, None, images) for name, array in arrays.items()}
 
 
-def mce_estimate(misses: Misses, baseline: BaselineSpec = "alexnet") -> Estimate:
-    """MCE over exactly the 15 corruptions, relative to a baseline that is taken as exact; see ``mce``.
+def mce_estimate(misses: Misses, baseline: BaselineSpec = "alexnet", images: Sequence[str] | None = None) -> Estimate:
+    """MCE over exactly the 15 corruptions; see ``mce``, and for the parameters ``corruption_error_estimates``.
 
     Other corruptions in ``misses`` are left out; a ``MetricError`` names those of the 15 that are missing.
     """
-    reference = required_baseline(baseline)
-    counted = _all_severities(only_imagenet_c(misses))
-    return _mean_over_corruptions(counted, {name: reference.mean_error(name) for name in counted})
+    return _relative_to(required_baseline(baseline), _all_severities(only_imagenet_c(misses)), None, images)
+
+
+def mean_ce_estimate(
+    misses: Misses, baseline: BaselineSpec = "alexnet", images: Sequence[str] | None = None
+) -> Estimate:
+    """Mean of the CEs of all corruptions in ``misses``, which is an mCE only if these are the 15.
+
+    Parameters and errors as for ``corruption_error_estimates``.
+    """
+    return _relative_to(required_baseline(baseline), _all_severities(misses), None, images)
 
 
 def relative_corruption_error_estimates(
-    misses: Misses, clean_misses: NDArray[np.bool_], baseline: BaselineSpec = "alexnet"
+    misses: Misses,
+    clean_misses: NDArray[np.bool_],
+    baseline: BaselineSpec = "alexnet",
+    images: Sequence[str] | None = None,
 ) -> dict[str, Estimate]:
-    """Relative CE of each corruption, the baseline taken as exact; see ``relative_corruption_errors``.
+    """Relative CE of each corruption; see ``relative_corruption_errors``.
 
     The clean miss of an image goes into its score, so the interval knows that both errors are of the same images.
 
@@ -111,21 +132,33 @@ def relative_corruption_error_estimates(
     if clean_misses is None:
         raise MetricError("A relative CE needs the misses on the clean images.")
     reference = required_baseline(baseline)
-    return {
-        name: _mean_over_corruptions({name: array}, {name: reference.mean_rise(name)}, clean_misses)
-        for name, array in _all_severities(misses).items()
-    }
+    arrays = _all_severities(misses)
+    return {name: _relative_to(reference, {name: array}, clean_misses, images) for name, array in arrays.items()}
 
 
 def relative_mce_estimate(
-    misses: Misses, clean_misses: NDArray[np.bool_], baseline: BaselineSpec = "alexnet"
+    misses: Misses,
+    clean_misses: NDArray[np.bool_],
+    baseline: BaselineSpec = "alexnet",
+    images: Sequence[str] | None = None,
 ) -> Estimate:
-    """Relative mCE over exactly the 15 corruptions, the baseline taken as exact; see ``relative_mce``."""
+    """Relative mCE over exactly the 15 corruptions; see ``relative_mce``, and ``corruption_error_estimates``."""
     if clean_misses is None:
         raise MetricError("A relative mCE needs the misses on the clean images.")
-    reference = required_baseline(baseline)
     counted = _all_severities(only_imagenet_c(misses))
-    return _mean_over_corruptions(counted, {name: reference.mean_rise(name) for name in counted}, clean_misses)
+    return _relative_to(required_baseline(baseline), counted, clean_misses, images)
+
+
+def _relative_to(
+    reference: Baseline, misses: Misses, clean_misses: NDArray[np.bool_] | None, images: Sequence[str] | None
+) -> Estimate:
+    """Estimate the mean over corruptions of CE or, given the clean misses, of relative CE."""
+    divisor = reference.mean_error if clean_misses is None else reference.mean_rise
+    divisors = {name: divisor(name) for name in misses}
+    if reference.sample is None:
+        return _mean_over_corruptions(misses, divisors, clean_misses)
+    clean = None if clean_misses is None else _checked_clean(clean_misses, len(next(iter(misses.values()))))
+    return ratio_estimate(misses, divisors, clean, images, reference.sample)
 
 
 def _mean_over_corruptions(
@@ -135,15 +168,16 @@ def _mean_over_corruptions(
     arrays = _checked(misses)
     greatest = sum(1 / divisors[name] for name in arrays) / len(arrays)
     clean = None if clean_misses is None else _checked_clean(clean_misses, len(next(iter(arrays.values()))))
-    low, outcomes = (0.0, sum(array.shape[1] for array in arrays.values())) if clean is None else (-greatest, math.inf)
     columns = [*arrays.values()] if clean is None else [*arrays.values(), clean[:, None]]
     if any(np.ma.is_masked(column) for column in columns):
         weights = [np.full(a.shape[1], 1 / (divisors[name] * a.shape[1] * len(arrays))) for name, a in arrays.items()]
         weights += [] if clean is None else [np.array([-greatest])]
         observed = np.ma.concatenate(columns, axis=1)  # type: ignore[no-untyped-call]
-        return spread(observed, np.concatenate(weights), low, greatest).estimate
+        return spread(observed, np.concatenate(weights), 0.0 if clean is None else -greatest, greatest).estimate
     scores = np.mean([array.mean(axis=1) / divisors[name] for name, array in arrays.items()], axis=0)
-    return bounded_mean(scores if clean is None else scores - greatest * clean, low, greatest, outcomes)
+    if clean is not None:
+        return paired_mean(scores - greatest * clean, greatest)
+    return bounded_mean(scores, 0, greatest, sum(array.shape[1] for array in arrays.values()))
 
 
 def _checked_clean(clean_misses: NDArray[np.bool_], images: int) -> NDArray[np.bool_]:
