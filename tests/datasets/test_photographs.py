@@ -5,7 +5,9 @@ import json
 
 import numpy as np
 import PIL.Image
+import pytest
 
+from oodometer import preprocess
 from oodometer.datasets import imagenet1k, open_folder
 from oodometer.preprocess import PREPROCESS, apply
 
@@ -33,3 +35,12 @@ def test_the_golden_inputs_come_out_to_the_pixel(shared):
             assert np.array_equal(apply(photos.read(sample), PREPROCESS["imagenet224"]), expected)
             compared += 1
     assert compared
+
+
+@pytest.mark.parametrize("preset", ["imagenet224", "inception299", "tiny64"])
+def test_the_fast_preprocessing_equals_pillow(shared, preset):
+    photos = open_folder(shared / "data/photos")
+    for sample in photos.samples[::8]:
+        image = photos.read(sample)
+        expected = preprocess.plain(image, *preprocess._geometry(image.size, PREPROCESS[preset]))
+        assert np.array_equal(apply(image, PREPROCESS[preset]), expected), sample.id
