@@ -7,8 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oodometer.errors import MetricError
-from oodometer.metrics import aurra, rms_calibration_error, rms_calibration_error_published
+from oodometer.errors import ArgumentError, MetricError
+from oodometer.metrics import (
+    aurc,
+    aurra,
+    expected_calibration_error,
+    reliability,
+    risk_at_coverage,
+    rms_calibration_error,
+    rms_calibration_error_published,
+    selective_risk,
+    wilson,
+)
 
 
 def rms_by_loops(confidences, hits, leave_out_last):
@@ -29,6 +39,16 @@ def aurra_by_loops(confidences, hits):
     order = sorted(range(len(hits)), key=lambda i: -confidences[i])
     accuracies = [sum(hits[i] for i in order[:k]) / k for k in range(1, len(order) + 1)]
     return sum(accuracies) / len(accuracies)
+
+
+def ece_by_loops(confidences, hits, bins, binning):
+    members = [[] for _ in range(bins)]
+    for place, i in enumerate(sorted(range(len(hits)), key=lambda i: confidences[i])):
+        if binning == "mass":
+            members[place * bins // len(hits)].append(i)
+        else:
+            members[max(k for k in range(bins) if confidences[i] >= k / bins)].append(i)
+    return sum(abs(sum(confidences[i] - hits[i] for i in group)) for group in members) / len(hits)
 
 
 def sample(seed, n, decimals):
@@ -52,6 +72,72 @@ def test_rms_calibration_error_equals_plain_loops(given_sample):
         slow = rms_by_loops(confidences.tolist(), hits.tolist(), leave_out_last=True)
         assert published == pytest.approx(slow, abs=1e-12)
         assert published <= mine + 1e-12
+
+
+@given(samples, st.integers(1, 20), st.sampled_from(["width", "mass"]))
+def test_ece_and_reliability_equal_plain_loops(given_sample, bins, binning):
+    confidences, hits = given_sample
+    mine = expected_calibration_error(confidences, hits, bins, binning)
+    assert mine == pytest.approx(ece_by_loops(confidences.tolist(), hits.tolist(), bins, binning), abs=1e-12)
+    rows = reliability(confidences, hits, bins, binning)
+    assert len(rows) == bins
+    assert sum(row.n for row in rows) == len(hits)
+    filled = [row for row in rows if row.n]
+    assert sum(row.n * abs(row.confidence - row.accuracy.value) for row in filled) / len(hits) == pytest.approx(mine)
+    assert all(row.low - 1e-12 <= row.confidence <= row.high + 1e-12 for row in filled)
+    assert all(row.confidence is None and row.accuracy is None for row in rows if not row.n)
+    if binning == "mass":
+        assert max(row.n for row in rows) - min(row.n for row in rows) <= 1
+
+
+def test_ece_at_the_edges_of_the_bins():
+    """Case L2: sure of .95 and 1, right and wrong: one bin, .975 against .5."""
+    confidences, hits = np.array([0.95, 1.0]), np.array([True, False])
+    assert expected_calibration_error(confidences, hits, bins=10) == pytest.approx(0.475)
+    rows = reliability(confidences, hits, bins=10)
+    assert [row.n for row in rows] == [0] * 9 + [2]
+    assert rows[9].confidence == pytest.approx(0.975)
+    assert rows[9].accuracy == wilson(1, 2)
+    assert expected_calibration_error(np.array([0.0]), np.array([False]), bins=10) == 0
+    assert expected_calibration_error(np.array([0.0]), np.array([True]), bins=10) == 1
+
+
+def test_an_inner_edge_belongs_to_the_bin_above():
+    """Also where k / bins times bins is rounded down, such as .29 x 100."""
+    for bins in (10, 15, 100):
+        for k in range(bins):
+            numbers = [row.n for row in reliability(np.array([k / bins]), np.array([True]), bins)]
+            assert numbers.index(1) == k
+
+
+@pytest.mark.parametrize("bad", [{"bins": 0}, {"bins": 2.5}, {"binning": "weight"}])
+def test_bins_that_do_not_exist_are_refused(bad):
+    with pytest.raises(ArgumentError):
+        expected_calibration_error(np.array([0.5]), np.array([True]), **bad)
+
+
+@given(samples)
+def test_selective_risk_equals_plain_loops(given_sample):
+    confidences, hits = given_sample
+    coverages, risks = selective_risk(confidences, hits)
+    order = sorted(range(len(hits)), key=lambda i: -confidences[i])
+    n = len(hits)
+    for k in {1, (n + 1) // 2, n}:
+        assert coverages[k - 1] == pytest.approx(k / n)
+        assert risks[k - 1] == pytest.approx(sum(not hits[i] for i in order[:k]) / k)
+    assert aurc(confidences, hits) == pytest.approx(risks.mean())
+    assert aurc(confidences, hits) + aurra(confidences, hits) == pytest.approx(1)
+    assert risk_at_coverage(confidences, hits, [1.0])[0] == wilson(int((~hits).sum()), n)
+
+
+def test_risk_at_coverage_by_hand():
+    confidences = np.array([0.9, 0.8, 0.7, 0.6, 0.5])
+    hits = np.array([True, False, True, True, False])
+    found = risk_at_coverage(confidences, hits, [0.01, 0.4, 1])
+    assert found == (wilson(0, 1), wilson(1, 2), wilson(2, 5))
+    for bad in (0, -0.1, 1.1, math.nan):
+        with pytest.raises(MetricError, match="Coverages"):
+            risk_at_coverage(confidences, hits, [bad])
 
 
 @given(samples)
@@ -116,7 +202,10 @@ def test_single_precision_is_computed_in_double():
 
 
 @pytest.mark.parametrize("bad", [-0.1, 1.0001, 7.3, math.nan, math.inf])
-@pytest.mark.parametrize("metric", [rms_calibration_error, rms_calibration_error_published, aurra])
+@pytest.mark.parametrize(
+    "metric",
+    [rms_calibration_error, rms_calibration_error_published, aurra, expected_calibration_error, selective_risk],
+)
 def test_logits_and_nan_are_refused(metric, bad):
     confidences = np.full(300, 0.5)
     confidences[17] = bad
