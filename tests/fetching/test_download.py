@@ -118,10 +118,11 @@ def test_a_server_without_ranges_that_always_cuts_is_given_up(get, server):
 
 @pytest.mark.parametrize("heeds", [True, False])
 @pytest.mark.parametrize("etag", [True, False])
-def test_a_file_that_changed_meanwhile_is_never_mixed_with_the_old_one(get, server, heeds, etag):
+@pytest.mark.parametrize("more", [b"", b"longer"])
+def test_a_file_that_changed_meanwhile_is_never_mixed_with_the_old_one(get, server, heeds, etag, more):
     """A server that ignores If-Range gives the rest of the new file; the new validators give it away."""
     server.etag = '"one"' if etag else None
-    new = BODY[::-1] + b"longer"
+    new = BODY[::-1] + more
 
     def change(request, body):
         server.send_file(request, body, stop=400_000)
@@ -135,6 +136,7 @@ def test_a_file_that_changed_meanwhile_is_never_mixed_with_the_old_one(get, serv
 
     server.script = [change] + ([] if heeds else [ignore])
     assert get() == new
+    assert len(server.asked) == (2 if heeds else 3)  # one that heeds If-Range sends all of the new file at once
 
 
 def test_a_part_of_the_same_age_but_another_length_is_not_continued(get, server, tmp_path):
@@ -182,6 +184,7 @@ def test_a_range_that_begins_elsewhere_is_not_taken(get, server):
 
     server.script = [server.cut(300_000), elsewhere]
     assert get() == BODY
+    assert [span is None for _, span in server.asked] == [True, False, True]
 
 
 def test_a_partial_answer_that_nobody_asked_for_is_not_taken(get, server):
@@ -220,6 +223,7 @@ def test_bytes_are_taken_as_they_are_whatever_the_encoding_is_called(get, server
         lambda request, body: server.send(request, 200, body, {"Content-Encoding": "gzip", "ETag": server.etag})
     ]
     assert get() == BODY
+    assert len(server.asked) == 1
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 410, 501, 304, 204])
