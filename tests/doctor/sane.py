@@ -12,7 +12,7 @@ from oodometer.datasets.layout import positions
 from oodometer.families import SEVERITIES
 
 CLASSES = ("n01440764", "n01443537")
-CORRUPTIONS = ("gaussian_noise", "fog", "contrast")
+CORRUPTIONS = ("gaussian_noise", "fog")
 SIDE = 24
 
 

@@ -154,11 +154,11 @@ def copy_severity(root):
 
 
 def copy_corruption(root):
-    copy_over(root / "fog/3", root / "contrast/3")
+    copy_over(root / "fog/3", root / "gaussian_noise/3")
 
 
 def copy_clean(root):
-    copy_over(root / "clean", root / "contrast/1")
+    copy_over(root / "clean", root / "gaussian_noise/1")
 
 
 def copy_half(root):
@@ -275,8 +275,8 @@ FAULTS_OF_CELLS = [
     (add_image, {"cell-has-extra-images"}, f"fog/4/{SECOND}/9.JPEG"),
     (lose_severity, {"missing-cell"}, "fog/2"),
     (copy_severity, {"cells-equal"}, "fog/3"),
-    (copy_corruption, {"cells-equal"}, "contrast/3"),
-    (copy_clean, {"cell-equals-clean"}, "contrast/1"),
+    (copy_corruption, {"cells-equal"}, "gaussian_noise/3"),
+    (copy_clean, {"cell-equals-clean"}, "gaussian_noise/1"),
     (copy_half, {"images-copied"}, f"fog/4/{FIRST}/0.JPEG"),
     (copy_half_of_clean, {"images-equal-clean"}, f"fog/1/{FIRST}/0.JPEG"),
     (swap_severities, {"severity-order"}, "gaussian_noise/2"),
@@ -386,7 +386,7 @@ def test_clean_images_of_another_size_and_format(whole, tmp_path):
     sane.write(tmp_path / "val" / FIRST / "only here.png", sane.picture("more"), "PNG")
     diagnosis, found = examined(root, clean=tmp_path / "val")
     assert found == said
-    assert diagnosis.looked_at["images"] == 15 * 10 + 10
+    assert diagnosis.looked_at["images"] == 10 * 10 + 10
     (tmp_path / "val" / FIRST / "3.png").unlink()
     diagnosis, found = examined(root, clean=tmp_path / "val")
     assert found - said == {("fault", "no-clean-image")}

@@ -180,6 +180,13 @@ def test_a_balanced_part_with_a_hole_is_a_fault():
     assert "0" in found["fault", "incomplete"].where
 
 
+def test_imagenet_v2_with_padded_names(tmp_path):
+    root = sane.folder(tmp_path / "imagenetv2", ("000", "007", "999"))
+    assert examined(root)[1] == {("note", "part")}
+    (root / "007").rename(root / "7")
+    assert ("fault", "unknown-class") in examined(root)[1]
+
+
 # CIFAR-C and arrays
 
 

@@ -115,7 +115,7 @@ def _load(file: Path, findings: Findings) -> Array | None:
 def _alike(arrays: Mapping[str, Array], findings: Findings) -> dict[str, Array]:
     """Return the arrays of images that have the shape of most; others are faults."""
     shapes = Counter(array.shape for array in arrays.values() if _is_images(array))
-    usual = shapes.most_common(1)[0][0] if shapes else ()
+    usual = max(shapes, key=lambda shape: (shapes[shape], shape), default=())
     wrong = [name for name, array in arrays.items() if array.shape != usual or not _is_images(array)]
     for name in wrong:
         expected = (

@@ -25,7 +25,7 @@ _LOOKED_AT = 8
 """How many of the equal images of two cells are looked at, to tell copies from pictures that nothing changes."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Cell:
     """One condition of a corruption set.
 

@@ -22,8 +22,9 @@ Severity: TypeAlias = Literal["fault", "note"]
 class Finding:
     """One thing that is wrong or odd, at one or many places.
 
-    ``code`` names the kind of finding and never changes its meaning; ``where`` are all the places, as paths relative to
-    the root of the set with ``/`` (empty if it is the whole set); ``message`` says what it is, ``fix`` what to do.
+    ``code`` names the kind of finding and never changes its meaning; ``where`` are all the places, as paths with ``/``
+    relative to the root of the set, or to each of its cells if it is about names (empty if it is about the whole set);
+    ``message`` says what it is, ``fix`` what to do.
     """
 
     severity: Severity

@@ -6,6 +6,7 @@ import enum
 import hashlib
 import io
 import os
+import re
 from dataclasses import dataclass
 
 import PIL.Image
@@ -80,14 +81,18 @@ _MODES = {
     "CMYK": Trait.CMYK,
     "YCCK": Trait.CMYK,
 }
+_BEGINNINGS = (b"\xff\xd8", b"\x89PNG", b"GIF8", b"RIFF", b"II*\0", b"MM\0*")
+"""How files of the usual formats begin."""
+
 _SIGNS = (
-    (b"version https://git-lfs", "a pointer of Git LFS in place of the file"),
-    (b"/annex/objects", "a pointer of git-annex in place of the file"),
-    (b"<", "a web page, as a server sends for an error"),
-    (b"PK\x03\x04", "a zip archive"),
-    (b"\x1f\x8b", "gzip data"),
-    (b"\x93NUMPY", "a NumPy array"),
+    (rb"version https://git-lfs", "a pointer of Git LFS in place of the file"),
+    (rb"[\w./-]*/annex/objects/", "a pointer of git-annex in place of the file"),
+    (rb"<", "a web page, as a server sends for an error"),
+    (rb"PK\x03\x04", "a zip archive"),
+    (rb"\x1f\x8b", "gzip data"),
+    (rb"\x93NUMPY", "a NumPy array"),
 )
+"""What else is found under the name of an image, by its first bytes."""
 
 
 def digest(content: bytes | memoryview) -> bytes:
@@ -172,15 +177,18 @@ def _failed(content: bytes, known: bytes) -> Probe:
     try:
         image = decode(content, name="")
     except ImageError as error:
-        cause = error.__cause__
-        if isinstance(cause, PIL.UnidentifiedImageError):
-            return Probe(known, len(content), trouble=Trouble.NO_IMAGE, reason=_looks_like(content))
-        return Probe(known, len(content), trouble=Trouble.DAMAGED, reason=str(cause).rstrip(".") or "damaged")
+        reason = str(error.__cause__).rstrip(".") or "damaged"
+        trouble = Trouble.DAMAGED
+        if isinstance(error.__cause__, PIL.UnidentifiedImageError):
+            begun = content.startswith(_BEGINNINGS)
+            reason = "it ends or is damaged within its header" if begun else _looks_like(content)
+            trouble = Trouble.DAMAGED if begun else Trouble.NO_IMAGE
+        return Probe(known, len(content), trouble=trouble, reason=reason)
     return Probe(known, len(content), *image.size)
 
 
 def _looks_like(content: bytes) -> str:
     if not any(content):
         return "zeros alone, as a copy that broke off leaves"
-    start = content[:512].lstrip().lower()
-    return next((words for sign, words in _SIGNS if sign.lower() in start[:64]), "the content is of no known format")
+    start = content[:512].lstrip()
+    return next((words for sign, words in _SIGNS if re.match(sign, start)), "the content is of no known format")

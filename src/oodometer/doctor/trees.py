@@ -31,10 +31,11 @@ _TINY_CLASSES = 200
 
 @dataclass
 class _Files:
-    """Reads the images of folders of one set and gathers what is odd about single files."""
+    """Reads the images of folders of one set and gathers what is odd about single files; ``above`` begins places."""
 
     root: Path
     reader: Reader
+    above: str = ""
     troubles: Troubles = field(default_factory=Troubles)
     traits: dict[Trait, list[str]] = field(default_factory=dict)
 
@@ -42,11 +43,14 @@ class _Files:
         """Read the images of one folder, in the order given."""
         prefix = f"{folder}/" if folder else ""
         reading = self.reader.read(
-            ids, lambda id_: probe_file(f"{self.root}/{prefix}{id_}"), self.troubles, lambda id_: prefix + id_
+            ids,
+            lambda id_: probe_file(f"{self.root}/{prefix}{id_}"),
+            self.troubles,
+            lambda id_: f"{self.above}{prefix}{id_}",
         )
         for trait in Trait:
-            for row in np.flatnonzero(reading.traits & trait):
-                self.traits.setdefault(trait, []).append(prefix + ids[int(row)])
+            places = [f"{self.above}{prefix}{ids[int(row)]}" for row in np.flatnonzero(reading.traits & trait)]
+            self.traits.setdefault(trait, []).extend(places)
         findings.count("images", len(ids))
         findings.count("bytes", reading.bytes)
         return reading
@@ -179,7 +183,7 @@ def _partners(clean: Path, ids: Sequence[str]) -> dict[int, str]:
 
 
 def _read_clean(clean: Path, partners: Mapping[int, str], reader: Reader, findings: Findings) -> Cell:
-    files = _Files(clean, reader)
+    files = _Files(clean, reader, f"{clean}/")
     reading = files.read("", list(partners.values()), findings)
     files.troubles.report(findings)
     return Cell(CLEAN.corruption, CLEAN.corruption, np.array(list(partners), np.int32), reading.digests, reading.sizes)
@@ -190,6 +194,8 @@ def _compare(cells: Sequence[Cell], ids: Sequence[str], kind: str, look: _Pictur
     cells = _without_broken_frost(cells, ids, kind, findings)
     clean = next((cell for cell in cells if cell.corruption == CLEAN.corruption), None)
     corrupted = [cell for cell in cells if cell is not clean]
+    if not corrupted:
+        return
     inside = corrupted if look.clean is not None else cells
     whole = [ids[row] for row in most_common(inside).rows]
     norm = known_as(kind, whole)

@@ -62,8 +62,9 @@ class Oddities:
             if places := sorted(getattr(self, attribute)):
                 findings.add(severity, code, f"{title}: {len(places):,}.", fix, places)
 
-    def __len__(self) -> int:
-        """How many there are that may stand for images."""
+    @property
+    def told(self) -> int:
+        """How many there are that say why a folder has no images."""
         return len(self.loops) + len(self.forbidden) + len(self.empty)
 
 
@@ -102,7 +103,7 @@ def _descend(path: str, inner: str, prefix: str, above: frozenset[str], found: l
     except OSError:
         odd.forbidden.append(name)
         return
-    before = len(found) + len(odd)
+    before = len(found) + odd.told
     for entry in entries:
         id_ = inner + entry.name
         if hidden(entry.name):
@@ -116,5 +117,5 @@ def _descend(path: str, inner: str, prefix: str, above: frozenset[str], found: l
             found.append(id_)
         else:
             odd.special.append(prefix + id_)
-    if inner and before == len(found) + len(odd):
+    if inner and before == len(found) + odd.told:
         odd.empty.append(name)
