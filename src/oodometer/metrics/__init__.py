@@ -49,6 +49,7 @@ from oodometer.metrics.outcomes import (
     mce_estimate,
     mean_ce_estimate,
     mean_corruption_error_estimate,
+    mean_error_estimate,
     relative_corruption_error_estimates,
     relative_mce_estimate,
 )
@@ -107,6 +108,7 @@ __all__ = [
     "mean_corruption_error",
     "mean_corruption_error_difference",
     "mean_corruption_error_estimate",
+    "mean_error_estimate",
     "mean_flip_rate",
     "nll_estimate",
     "paired_mean",

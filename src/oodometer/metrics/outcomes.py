@@ -40,6 +40,7 @@ __all__ = [
     "mce_estimate",
     "mean_ce_estimate",
     "mean_corruption_error_estimate",
+    "mean_error_estimate",
     "relative_corruption_error_estimates",
     "relative_mce_estimate",
 ]
@@ -68,7 +69,12 @@ def mean_corruption_error_estimate(misses: Misses) -> Estimate:
 
     Other corruptions in ``misses`` are left out; a ``MetricError`` names those of the 15 that are missing.
     """
-    return _mean_over_corruptions(_all_severities(only_imagenet_c(misses)), dict.fromkeys(misses, 1.0))
+    return mean_error_estimate(only_imagenet_c(misses))
+
+
+def mean_error_estimate(misses: Misses) -> Estimate:
+    """Mean top-1 error over all corruptions in ``misses`` and their severities."""
+    return _mean_over_corruptions(_all_severities(misses), dict.fromkeys(misses, 1.0))
 
 
 def corruption_error_estimates(

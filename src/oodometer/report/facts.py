@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from oodometer.report.summary import Corruptions, Counts, Renditions, Summary
+from oodometer.report.summary import BaselineName, Corruptions, Counts, Renditions, Summary
 from oodometer.report.words import count
 
 __all__ = ["Fact", "facts"]
@@ -35,7 +35,7 @@ def facts(summary: Summary) -> tuple[Fact, ...]:
     if summary.corruptions is not None:
         found += _of_benchmark("ImageNet-C", summary.corruptions)
         baseline = summary.corruptions.baseline
-        found.append(Fact("Baseline", "none" if baseline is None else f"{baseline.name}: {baseline.source}"))
+        found.append(Fact("Baseline", "none" if baseline is None else _baseline(baseline)))
     if summary.renditions is not None:
         found += _of_benchmark("ImageNet-R", summary.renditions)
     return tuple(found)
@@ -46,6 +46,11 @@ def _of_benchmark(name: str, part: Corruptions | Renditions) -> Iterator[Fact]:
     yield Fact(f"{name} images", f"{part.dataset}: {_images(part.counts)}")
     made = f"; edition {protocol.edition}, method {protocol.method}, seed {protocol.seed}"
     yield Fact(f"{name} protocol", protocol.label + (made if isinstance(part, Corruptions) else ""))
+
+
+def _baseline(baseline: BaselineName) -> str:
+    said = "taken as exact" if baseline.exact else "its own error is in the intervals"
+    return f"{baseline.name}: {baseline.source}; {said}"
 
 
 def _images(counts: Counts) -> str:

@@ -54,6 +54,13 @@ def _of_corruptions(part: Corruptions) -> Iterator[Headline]:
             f"It gets {percent(part.mean_error.value)} of 100 corrupted pictures wrong.",
         )
     yield _headline(f"mCE{of}", part.mce, part.mce_unavailable or _against(part))
+    if part.mean_ce is not None:
+        counted = sum(row.ce is not None for row in part.rows)
+        yield _headline(
+            f"Mean CE ({counted} of {len(IMAGENET_C)} corruptions){of}",
+            part.mean_ce,
+            f"Partial: the mean of {counted} CEs is no mCE, and not to be compared with one.",
+        )
     yield _headline(f"Relative mCE{of}", part.relative_mce, part.relative_mce_unavailable or _added(part))
     yield _headline(
         "Clean error",

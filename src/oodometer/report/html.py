@@ -71,6 +71,7 @@ def _environment() -> jinja2.Environment:
     environment.filters |= {
         "base64": lambda content: base64.b64encode(content).decode("ascii"),
         "count": words.count,
+        "decimal": words.decimal,
         "heat": heat.step,
         "interval": words.interval,
         "percent": words.percent,

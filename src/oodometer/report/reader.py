@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from oodometer import metrics
 from oodometer.errors import MetricError, StoreError
-from oodometer.families import EXTRA, FAMILIES, IMAGENET_C, SEVERITIES
+from oodometer.families import EXTRA, FAMILIES, IMAGENET_C
 from oodometer.metrics import Baseline, BaselineSpec, Estimate, Misses
-from oodometer.metrics.calibration import BIN_SIZE
+from oodometer.report import details
 from oodometer.report.notes import notes
 from oodometer.report.summary import (
     BaselineName,
-    Confidence,
     Corruptions,
     Counts,
     Picture,
@@ -24,8 +22,11 @@ from oodometer.report.summary import (
     Strip,
     Summary,
 )
+from oodometer.run_baseline import find_baseline
+from oodometer.scoring import TOP
 from oodometer.store import BenchmarkRecord, Example, Manifest, RunStore, Table
-from oodometer.types import CLEAN, Condition
+from oodometer.tables import by_corruption, of_clean, top5_misses
+from oodometer.types import CLEAN
 
 __all__ = ["summarize"]
 
@@ -84,30 +85,38 @@ def _corruptions(store: RunStore, record: BenchmarkRecord | None, spec: Baseline
     table = store.table(_C, space)
     if not table.images:
         return None
-    baseline = metrics.load_baseline(spec, space)
-    misses, clean = _misses(table), _clean(~table.hits, table)
+    baseline = find_baseline(spec, record)
+    misses, clean = by_corruption(table, table.misses), of_clean(table, table.misses)
     missing = {name: record.unavailable.get(name, _NOT_ASKED) for name in IMAGENET_C if name not in misses}
-    ces = _corruption_errors(misses, baseline)
-    rows = {row.name: row for row in _rows(misses, ces)}
-    mce, why_no_mce = _headline(missing, baseline, lambda b: metrics.mce_estimate(misses, b))
-    relative, why_no_relative = _headline(missing, baseline, lambda b: metrics.relative_mce_estimate(misses, clean, b))
+    changes = details.prediction_changes(table)
+    rows = {row.name: row for row in _rows(table, misses, changes, baseline)}
+    mce, why_no_mce = _headline(missing, baseline, lambda b: metrics.mce_estimate(misses, b, table.images))
+    relative, why_no_relative = _headline(
+        missing, baseline, lambda b: metrics.relative_mce_estimate(misses, clean, b, table.images)
+    )
     return Corruptions(
         dataset=record.dataset,
         label_space=space,
         protocol=record.protocol,
         counts=_counts(store, record, table),
-        baseline=None if baseline is None else BaselineName(baseline.name, baseline.source),
+        baseline=None if baseline is None else _named(baseline),
         rows=tuple(rows[name] for name in IMAGENET_C if name in rows),
         extra=tuple(rows[name] for name in dict.fromkeys([*EXTRA, *rows]) if name in rows and name not in IMAGENET_C),
         missing=missing,
         unavailable=record.unavailable,
         clean_error=metrics.clean_error_estimate(clean),
-        mean_error=_mean_error(misses),
+        mean_error=_mean(misses),
         mce=mce,
         mce_unavailable=why_no_mce,
         relative_mce=relative,
         relative_mce_unavailable=why_no_relative,
-        confidence=_confidence(table),
+        mean_ce=_mean_ce(misses, baseline, table) if mce is None else None,
+        changed=None if changes is None else _mean(changes),
+        losses=details.clean_losses(table),
+        confidence=details.confidence(table),
+        by_severity=details.at_severities(table, misses, changes),
+        by_family=details.of_families(misses),
+        by_class=details.of_classes(table, misses, record),
     )
 
 
@@ -119,21 +128,22 @@ def _renditions(store: RunStore, manifest: Manifest) -> Renditions | None:
     table = store.table(_R, _R)
     if not table.images:
         return None
-    hits = _clean(table.hits, table)
+    hits = of_clean(table, table.hits)
     unmasked = [store.table(_R, name) for name in record.label_spaces if name != _R]
     clean = store.table(_C, _R)
-    clean_hits = _clean(clean.hits, clean) if clean.images else None
+    clean_hits = of_clean(clean, clean.hits) if clean.images else None
     return Renditions(
         dataset=record.dataset,
         protocol=record.protocol,
         counts=_counts(store, record, table),
         accuracy=metrics.accuracy(hits),
-        accuracy_unmasked=metrics.accuracy(_clean(unmasked[0].hits, unmasked[0])) if unmasked else None,
+        accuracy_unmasked=metrics.accuracy(of_clean(unmasked[0], unmasked[0].hits)) if unmasked else None,
         clean_accuracy=None if clean_hits is None else metrics.accuracy(clean_hits),
         clean_classes=len(np.unique(clean.labels)),
         same_classes=np.array_equal(np.unique(clean.labels), np.unique(table.labels)),
         gap=None if clean_hits is None else metrics.accuracy_gap(clean_hits, hits),
-        confidence=_confidence(table),
+        losses=details.clean_losses(table),
+        confidence=details.confidence(table),
     )
 
 
@@ -146,41 +156,47 @@ def _counts(store: RunStore, record: BenchmarkRecord, table: Table) -> Counts:
     )
 
 
-def _clean(outcomes: NDArray[np.bool_], table: Table) -> NDArray[np.bool_]:
-    """Pick the outcomes of the clean images from those of all conditions."""
-    return outcomes[:, table.conditions.index(CLEAN)]
+def _named(baseline: Baseline) -> BaselineName:
+    return BaselineName(baseline.name, baseline.source, exact=baseline.sample is None)
 
 
-def _misses(table: Table) -> Misses:
-    """Arrange the table as the metrics want it: by corruption, images x severities."""
-    column = {condition: k for k, condition in enumerate(table.conditions)}
-    names = dict.fromkeys(c.corruption for c in table.conditions if c != CLEAN)
-    wrong = ~table.hits
-    return {name: wrong[:, [column[Condition(name, s)] for s in SEVERITIES]] for name in names}
-
-
-def _rows(misses: Misses, ces: dict[str, Estimate]) -> Iterable[Row]:
+def _rows(table: Table, misses: Misses, changes: Misses | None, baseline: Baseline | None) -> Iterable[Row]:
+    ces = _corruption_errors(misses, baseline, table)
     cells, means = metrics.cell_error_estimates(misses), metrics.error_estimates(misses)
-    return (Row(name, _FAMILY.get(name, "other"), cells[name], means[name], ces.get(name)) for name in misses)
+    top5 = metrics.error_estimates(by_corruption(table, top5_misses(table))) if table.top.shape[2] == TOP else {}
+    changes_of = metrics.cell_error_estimates(changes) if changes else {}
+    changed = metrics.error_estimates(changes) if changes else {}
+    for name in misses:
+        yield Row(
+            name=name,
+            family=_FAMILY.get(name, "other"),
+            errors=cells[name],
+            mean=means[name],
+            ce=ces.get(name),
+            top5_error=top5.get(name),
+            changes=changes_of.get(name),
+            changed=changed.get(name),
+        )
 
 
-def _corruption_errors(misses: Misses, baseline: Baseline | None) -> dict[str, Estimate]:
+def _corruption_errors(misses: Misses, baseline: Baseline | None, table: Table) -> dict[str, Estimate]:
     """Compute the CE of those corruptions for which there is a baseline."""
-    if baseline is None:
-        return {}
-    known = {name: array for name, array in misses.items() if name in baseline.errors}
-    return metrics.corruption_error_estimates(known, baseline)
+    known = {name: array for name, array in misses.items() if baseline is not None and name in baseline.errors}
+    return details.defined(lambda: metrics.corruption_error_estimates(known, baseline, table.images)) or {}
 
 
-def _mean_error(misses: Misses) -> Estimate | None:
-    """Mean error over those of the 15 that were measured, so that a run without frost has a number too."""
-    counted = [misses[name] for name in IMAGENET_C if name in misses]
-    if len(counted) == len(IMAGENET_C):
-        return metrics.mean_corruption_error_estimate(misses)
-    if not counted:
-        return None
-    per_image = np.mean([array.mean(axis=1) for array in counted], axis=0)
-    return metrics.bounded_mean(per_image, 0, 1, len(counted) * len(SEVERITIES))
+def _mean_ce(misses: Misses, baseline: Baseline | None, table: Table) -> Estimate | None:
+    """Mean CE over those of the 15 that were measured and have a baseline, where there is no mCE."""
+    known = {
+        name: misses[name] for name in IMAGENET_C if name in misses and baseline is not None and name in baseline.errors
+    }
+    return details.defined(lambda: metrics.mean_ce_estimate(known, baseline, table.images)) if known else None
+
+
+def _mean(misses: Misses) -> Estimate | None:
+    """Mean over those of the 15 that were measured, so that a run without frost has a number too."""
+    counted = {name: misses[name] for name in IMAGENET_C if name in misses}
+    return metrics.mean_error_estimate(counted) if counted else None
 
 
 def _headline(
@@ -200,18 +216,6 @@ def _headline(
         return compute(baseline), None
     except MetricError as error:
         return None, str(error)
-
-
-def _confidence(table: Table) -> Confidence | None:
-    """Say how far the confidence on clean images can be believed, given enough of them for one bin."""
-    if len(table.images) < BIN_SIZE:
-        return None
-    confidences, hits = table.confidence[:, table.conditions.index(CLEAN)], _clean(table.hits, table)
-    return Confidence(
-        rms_calibration_error=metrics.rms_calibration_error(confidences, hits),
-        aurra=metrics.aurra(confidences, hits),
-        n=len(hits),
-    )
 
 
 def _strips(store: RunStore, record: BenchmarkRecord | None) -> tuple[Strip, ...]:

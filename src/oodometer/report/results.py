@@ -4,7 +4,7 @@ Every number is a fraction (an error of 61 % is 0.61, an mCE of 64.7 is 0.647); 
 the ends ``low`` and ``high`` of its 95 % interval, its standard error ``se`` and the number of images ``n``. What does
 not exist is ``null``. The keys are the fields of ``Summary`` without the pictures, so ``summary.py`` describes them.
 
-Format history: 1 - first.
+Format history: 1 - first; 2 - intervals for the confidence, and losses, changes, severities, families and classes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from oodometer.report.summary import Summary
 
 __all__ = ["FORMAT", "results"]
 
-FORMAT = 1
+FORMAT = 2
 
 
 def results(summary: Summary) -> dict[str, Any]:

@@ -6,11 +6,26 @@ import itertools
 from dataclasses import dataclass
 
 from oodometer.families import IMAGENET_C
-from oodometer.metrics import Estimate
+from oodometer.metrics import Estimate, ReliabilityBin
 from oodometer.store import ModelRecord, Skipped
 from oodometer.types import CLEAN, Condition, Protocol
 
-__all__ = ["BaselineName", "Confidence", "Corruptions", "Counts", "Picture", "Renditions", "Row", "Strip", "Summary"]
+__all__ = [
+    "AtSeverity",
+    "BaselineName",
+    "Confidence",
+    "Corruptions",
+    "Counts",
+    "Losses",
+    "OfClass",
+    "OfFamily",
+    "Picture",
+    "Renditions",
+    "Risk",
+    "Row",
+    "Strip",
+    "Summary",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,30 +50,102 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class BaselineName:
-    """The classifier that CE and mCE are relative to, and where its errors come from."""
+    """The classifier that CE and mCE are relative to, and where its errors come from.
+
+    ``exact`` says whether these are taken as exact numbers; else their own uncertainty is in the intervals.
+    """
 
     name: str
     source: str
+    exact: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """What the probabilities of all classes are worth; ``None`` where a number is not defined or was not kept.
+
+    ``top5_error`` is ``None`` if there are no more than five classes, ``brier`` if the run is of a format without it.
+    """
+
+    top5_error: Estimate | None
+    nll: Estimate | None
+    brier: Estimate | None
+
+
+@dataclass(frozen=True, slots=True)
+class Risk:
+    """The error among the most confident images, if only so large a share of all is answered."""
+
+    coverage: float
+    error: Estimate
 
 
 @dataclass(frozen=True, slots=True)
 class Confidence:
-    """Whether the confidence can be believed: RMS calibration error and AURRA, both in [0, 1], on ``n`` images."""
+    """Whether the confidence on ``n`` uncorrupted images can be believed; intervals by the bootstrap.
 
-    rms_calibration_error: float
-    aurra: float
+    ``ece`` has 15 bins of equal width, which ``reliability`` shows, ``ece_equal_mass`` 15 of equally many images,
+    ``rms_calibration_error`` bins of 100 images, and the ``published`` one lacks its last bin (``None`` below 200
+    images).
+    """
+
+    ece: Estimate
+    ece_equal_mass: Estimate
+    rms_calibration_error: Estimate
+    rms_calibration_error_published: Estimate | None
+    aurra: Estimate
+    aurc: Estimate
+    reliability: tuple[ReliabilityBin, ...]
+    risk_at_coverage: tuple[Risk, ...]
     n: int
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One corruption: the error at each severity from 1 up, their mean, and the CE if there is a baseline for it."""
+    """One corruption: the error at each severity from 1 up, their mean, and the CE if there is a baseline for it.
+
+    ``changes`` say how often the prediction is another one than for the clean image, ``changed`` is their mean; they
+    need no labels. ``None`` if the run has no clean images.
+    """
 
     name: str
     family: str
     errors: tuple[Estimate, ...]
     mean: Estimate
     ce: Estimate | None
+    top5_error: Estimate | None
+    changes: tuple[Estimate, ...] | None
+    changed: Estimate | None
+
+
+@dataclass(frozen=True, slots=True)
+class AtSeverity:
+    """Means over the counted corruptions at one severity; ``ece`` is the mean of theirs."""
+
+    severity: int
+    error: Estimate
+    losses: Losses
+    ece: Estimate | None
+    changed: Estimate | None
+
+
+@dataclass(frozen=True, slots=True)
+class OfFamily:
+    """Mean error over the corruptions of one family and their severities."""
+
+    name: str
+    error: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class OfClass:
+    """The images of one class: how many, their clean error, and their mean error over the counted corruptions."""
+
+    identifier: str
+    name: str
+    n: int
+    clean_error: Estimate | None
+    error: Estimate | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +155,8 @@ class Corruptions:
     ``rows`` are those of the 15 counted corruptions that were measured, in the published order; ``extra`` are all
     others, which no mean takes in. ``missing`` maps the rest of the 15 to why they are not there, ``unavailable`` every
     corruption that could not be run. ``mean_error`` is over ``rows``; where ``mce`` or ``relative_mce`` is ``None``,
-    the field beside it says why.
+    the field beside it says why, and ``mean_ce`` is the mean of those CEs that there are, which is no mCE. ``changed``
+    is the mean over ``rows`` of how often the prediction changes; ``losses`` and ``confidence`` are of clean images.
     """
 
     dataset: str
@@ -86,7 +174,13 @@ class Corruptions:
     mce_unavailable: str | None
     relative_mce: Estimate | None
     relative_mce_unavailable: str | None
+    mean_ce: Estimate | None
+    changed: Estimate | None
+    losses: Losses
     confidence: Confidence | None
+    by_severity: tuple[AtSeverity, ...]
+    by_family: tuple[OfFamily, ...]
+    by_class: tuple[OfClass, ...]
 
     @property
     def families(self) -> tuple[tuple[str, tuple[Row, ...]], ...]:
@@ -121,6 +215,7 @@ class Renditions:
     clean_classes: int
     same_classes: bool
     gap: Estimate | None
+    losses: Losses
     confidence: Confidence | None
 
 

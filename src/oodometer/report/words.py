@@ -6,7 +6,7 @@ import math
 
 from oodometer.metrics import Estimate
 
-__all__ = ["UNDEFINED", "count", "interval", "listed", "percent", "printable", "spaced"]
+__all__ = ["UNDEFINED", "count", "decimal", "interval", "listed", "percent", "printable", "spaced"]
 
 UNDEFINED = "n/a"
 
@@ -14,6 +14,11 @@ UNDEFINED = "n/a"
 def percent(value: float) -> str:
     """Write a fraction in percent with one decimal, without the sign: 0.6467 is ``64.7``."""
     return f"{100 * value:.1f}" if math.isfinite(value) else UNDEFINED
+
+
+def decimal(value: float) -> str:
+    """Write a number that is no percentage with two decimals: 1.2345 is ``1.23``."""
+    return f"{value:.2f}" if math.isfinite(value) else UNDEFINED
 
 
 def interval(estimate: Estimate) -> str:

@@ -1,0 +1,157 @@
+"""What a report says beyond the errors: losses, confidence, and the parts of the mean by severity, family and class."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oodometer import metrics
+from oodometer.errors import MetricError
+from oodometer.families import IMAGENET_C, SEVERITIES
+from oodometer.metrics import Estimate, Misses
+from oodometer.report.summary import AtSeverity, Confidence, Losses, OfClass, OfFamily, Risk
+from oodometer.scoring import TOP
+from oodometer.store import BenchmarkRecord, Table
+from oodometer.tables import by_corruption, of_clean, predictions, seen_only, top5_misses
+from oodometer.types import CLEAN
+
+__all__ = ["at_severities", "clean_losses", "confidence", "defined", "of_classes", "of_families", "prediction_changes"]
+
+COVERAGES = (0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
+"""The shares of the images, the most confident first, for which a report says the error."""
+
+Value = typing.TypeVar("Value")
+
+
+def defined(compute: Callable[[], Value]) -> Value | None:
+    """Compute a number, or return ``None`` where these predictions do not define it."""
+    try:
+        return compute()
+    except MetricError:
+        return None
+
+
+def clean_losses(table: Table) -> Losses:
+    """Compute the losses on the clean images."""
+    clean = table.under(CLEAN)
+    return _losses(top5_misses(clean), clean.nll, clean.brier, top_width=table.top.shape[2])
+
+
+def confidence(table: Table) -> Confidence | None:
+    """Say how far the confidence on clean images can be believed; ``None`` of fewer images than the intervals need."""
+    clean = table.under(CLEAN)
+    return defined(lambda: _confidence(clean.confidence[:, 0], clean.hits[:, 0]))
+
+
+def _confidence(confidences: NDArray[np.float32], hits: NDArray[np.bool_]) -> Confidence:
+    risks = metrics.risk_at_coverage(confidences, hits, COVERAGES)
+    return Confidence(
+        ece=metrics.expected_calibration_error_estimate(confidences, hits),
+        ece_equal_mass=metrics.expected_calibration_error_estimate(confidences, hits, binning="mass"),
+        rms_calibration_error=metrics.rms_calibration_error_estimate(confidences, hits),
+        rms_calibration_error_published=defined(
+            lambda: metrics.rms_calibration_error_published_estimate(confidences, hits)
+        ),
+        aurra=metrics.aurra_estimate(confidences, hits),
+        aurc=metrics.aurc_estimate(confidences, hits),
+        reliability=metrics.reliability(confidences, hits),
+        risk_at_coverage=tuple(Risk(share, error) for share, error in zip(COVERAGES, risks, strict=True)),
+        n=len(hits),
+    )
+
+
+def prediction_changes(table: Table) -> Misses | None:
+    """Tell where a corruption changes the prediction; ``None`` without clean images."""
+    if CLEAN not in table.conditions:
+        return None
+    found = predictions(table)
+    return metrics.changes(by_corruption(table, found), of_clean(table, found))
+
+
+def at_severities(table: Table, misses: Misses, changes: Misses | None) -> tuple[AtSeverity, ...]:
+    """Take means over those of the 15 corruptions that were measured, at each severity."""
+    if not any(name in misses for name in IMAGENET_C):
+        return ()
+    errors = defined(lambda: metrics.severity_error_estimates(misses))
+    changed = defined(lambda: metrics.severity_error_estimates(changes)) if changes else None
+    columns = {
+        name: by_corruption(table, values)
+        for name, values in (
+            ("top5", top5_misses(table)),
+            ("nll", seen_only(table, table.nll)),
+            ("brier", seen_only(table, table.brier)),
+            ("confidence", table.confidence),
+            ("hits", ~table.misses),
+        )
+    }
+    return tuple(
+        _at_severity(k, {name: _side_by_side(values, k) for name, values in columns.items()}, errors, changed, table)
+        for k in range(len(SEVERITIES))
+        if errors is not None
+    )
+
+
+def _at_severity(
+    k: int,
+    columns: Mapping[str, NDArray[typing.Any]],
+    errors: tuple[Estimate, ...],
+    changed: tuple[Estimate, ...] | None,
+    table: Table,
+) -> AtSeverity:
+    whole = bool(table.seen.all())
+    return AtSeverity(
+        severity=SEVERITIES[k],
+        error=errors[k],
+        losses=_losses(columns["top5"], columns["nll"], columns["brier"], top_width=table.top.shape[2]),
+        # A bin needs many images of one condition, which a run by a design has not.
+        ece=defined(lambda: metrics.expected_calibration_error_estimate(columns["confidence"], columns["hits"]))
+        if whole
+        else None,
+        changed=changed[k] if changed else None,
+    )
+
+
+def _side_by_side(values: Mapping[str, NDArray[typing.Any]], k: int) -> NDArray[typing.Any]:
+    """Put the values of the counted corruptions at one severity beside each other: images x corruptions."""
+    return np.ma.stack([values[name][:, k] for name in IMAGENET_C if name in values], axis=1)
+
+
+def _losses(top5: NDArray[np.bool_], nll: NDArray[np.float32], brier: NDArray[np.float32], top_width: int) -> Losses:
+    """Estimate the losses of one condition or the mean of several, from images x conditions."""
+    return Losses(
+        # Among five classes or fewer the label always is.
+        top5_error=defined(lambda: metrics.error_estimates({"": top5})[""]) if top_width == TOP else None,
+        nll=defined(lambda: metrics.nll_estimate(nll)),
+        brier=defined(lambda: metrics.brier_estimate(brier)),
+    )
+
+
+def of_families(misses: Misses) -> tuple[OfFamily, ...]:
+    """Take the mean error of each family of which all corruptions were measured."""
+    found = defined(lambda: metrics.family_error_estimates(misses)) or {}
+    return tuple(OfFamily(name, error) for name, error in found.items())
+
+
+def of_classes(table: Table, misses: Misses, record: BenchmarkRecord) -> tuple[OfClass, ...]:
+    """Take the errors of each class that has images, over those of the 15 corruptions that were measured."""
+    counted = {name: misses[name] for name in IMAGENET_C if name in misses}
+    clean = of_clean(table, table.misses) if CLEAN in table.conditions else None
+    return tuple(_of_class(k, table.labels == k, counted, clean, record) for k in np.unique(table.labels).tolist())
+
+
+def _of_class(
+    k: int, rows: NDArray[np.bool_], misses: Misses, clean: NDArray[np.bool_] | None, record: BenchmarkRecord
+) -> OfClass:
+    own = {name: array[rows] for name, array in misses.items()}
+    return OfClass(
+        identifier=record.classes[k],
+        name=record.class_names[k],
+        n=int(np.count_nonzero(rows)),
+        clean_error=None if clean is None else defined(lambda: metrics.clean_error_estimate(clean[rows])),
+        error=defined(lambda: metrics.class_error_estimates(own, np.zeros(len(rows[rows]), dtype=int))[0])
+        if own
+        else None,
+    )
