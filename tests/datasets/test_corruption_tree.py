@@ -206,7 +206,7 @@ def test_i2_the_corruptions_are_never_classes(tree):
 
 @pytest.fixture(scope="module")
 def tiny_tree(tmp_path_factory):
-    """Return Tiny-ImageNet-C with the fault of its first archive, 1000 classes in frost; one class is not of ImageNet."""
+    """Return Tiny-ImageNet-C with the fault of its first archive; one of its classes is not of ImageNet-1k."""
     wnids = ["n99999999", *imagenet1k().classes[:199]]
     image = encoded(picture(0, (64, 64)), "JPEG")
     names = [f"{c}/1/{wnid}/x.JPEG" for c in ("fog", "snow") for wnid in wnids]

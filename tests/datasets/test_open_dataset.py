@@ -128,6 +128,14 @@ def test_a_table_of_labels_stands_above_what_the_data_say(tmp_path, kind):
     assert labels_of(dataset) == {n: 2 if n.startswith(ACORN) else table[n.split("/")[0]] for n in FILES}
 
 
+@pytest.mark.parametrize("spec", ["", "folder:"])
+def test_a_table_is_relative_to_the_path_that_was_given(tmp_path, spec):
+    write_folder(tmp_path / "val", FILES)
+    for table in ({f"val/{wnid}": wnid for wnid in INDEX}, {wnid: wnid for wnid in INDEX}):
+        dataset = open_dataset(f"{spec}{tmp_path}", labels=table)
+        assert labels_of(dataset) == {f"val/{name}": INDEX[name.split("/")[0]] for name in FILES}
+
+
 def test_a_label_space_may_be_given_by_name_or_as_one(tmp_path, kind):
     path = WRITERS[kind](tmp_path, FILES)
     assert open_dataset(path, label_space="imagenet-1k").label_space == imagenet1k()

@@ -1,7 +1,9 @@
 """Parquet and Arrow: what Hugging Face datasets writes, plain tables, columns, and files that are damaged."""
 
 import json
+import os
 import pickle
+import signal
 
 import numpy as np
 import pyarrow as pa
@@ -146,9 +148,15 @@ def test_i2_named_classes_decide_never_their_numbers(tmp_path, names, space, exp
     assert [sample.label for sample in dataset.samples] == expected
 
 
-def test_the_words_of_imagenet_are_its_classes(shared):
+def test_the_words_of_imagenet_are_its_classes(shared, tmp_path):
     rows = (shared / "data/labels/imagenet1k.csv").read_text().splitlines()[1:]
     lemmas = [row.split(",", 2)[2].strip('"') for row in rows]
+    features = {"image": {"_type": "Image"}, "label": {"_type": "ClassLabel", "names": lemmas}}
+    path = write(tmp_path / "t.parquet", {"image": PICTURES, "label": [517, 134, 999, 0]}, features)
+    for space in (None, "imagenet-1k"):  # crane is the name of two classes, 134 and 517
+        dataset = open_dataset(path, label_space=space)
+        assert [sample.label for sample in dataset.samples] == [517, 134, 999, 0]
+        assert dataset.label_space == imagenet1k()
     assert known_space(lemmas) == imagenet1k()
     assert known_space(imagenet1k().classes) == imagenet1k()
     assert known_space(lemmas[::-1]) is None
@@ -239,6 +247,18 @@ def test_few_groups_are_kept(tmp_path, monkeypatch):
     assert len(open_dataset(tmp_path).notes) == 1
     monkeypatch.setattr(parquet_reader, "_KEPT", 10)
     assert "largest group of rows" in open_dataset(tmp_path).notes[1]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_fork_while_another_thread_reads(tmp_path):
+    dataset = open_dataset(write_parquet(tmp_path / "t.parquet", numbered(f"{FISH}/a.png")))
+    with dataset.groups.get()._lock:  # as that thread holds it
+        child = os.fork()
+        if child == 0:
+            signal.alarm(60)  # ends a process that waits for a lock that nobody will give back
+            os._exit(0 if dataset.read(dataset.samples[0]).size == (8, 6) else 1)
+        assert os.waitpid(child, 0)[1] == 0
 
 
 def test_a_pickle_holds_no_pictures(tmp_path):

@@ -53,7 +53,8 @@ def test_each_image_exactly_once(tmp_path, view):
     assert view is TorchIterableDataset or forked == in_order
 
 
-@pytest.mark.parametrize("view", [TorchDataset, pytest.param(TorchIterableDataset, marks=pytest.mark.long)])
+@pytest.mark.long  # a worker that is spawned imports PyTorch again
+@pytest.mark.parametrize("view", [TorchDataset, TorchIterableDataset])
 def test_k5_each_image_exactly_once_in_spawned_workers(tmp_path, view):
     views = [view(dataset, number_of) for dataset in every_format(tmp_path)]
     loaded(joined(views), 0)  # what was read before must not hinder the start

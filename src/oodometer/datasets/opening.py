@@ -132,12 +132,19 @@ def _open_image(path: Path, labelling: Labelling, orientation: Orientation, name
 def _open_npy(path: Path, labelling: Labelling, _: Orientation, name: str | None) -> Dataset:
     if path.is_dir():
         return open_arrays(path / "images.npy", path / "labels.npy", labelling, name or title(path))
-    images, comma, labels = str(path).rpartition(",")
-    if path.is_file() or not comma:
+    if path.is_file() or "," not in str(path):
         if labelling.table is None and not labelling.optional:
             raise ArgumentError(f"{path} has no labels: give npy:IMAGES,LABELS, or a table of labels.")
         return open_arrays(path, None, labelling, name)
-    return open_arrays(Path(images), Path(labels), labelling, name)
+    images, labels = _pair(str(path))
+    return open_arrays(images, labels, labelling, name)
+
+
+def _pair(text: str) -> tuple[Path, Path]:
+    """Return the two files that a text names with a comma between; others may be in the names."""
+    commas = [place for place, letter in enumerate(text) if letter == ","]
+    pairs = [(Path(text[:place]), Path(text[place + 1 :])) for place in commas]
+    return next((pair for pair in pairs if pair[0].is_file()), pairs[0])
 
 
 _Reader = Callable[[Path, Labelling, Orientation, str | None], Dataset | CorruptedDataset]

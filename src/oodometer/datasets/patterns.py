@@ -80,4 +80,6 @@ def _choices(inner: str) -> list[str]:
     low, high = int(bounds[1]), int(bounds[2])
     if not low <= high < low + _MOST:
         raise DatasetError(f"The range {{{inner}}} must go upwards, over at most {_MOST} files.")
-    return [str(number).zfill(len(bounds[1])) for number in range(low, high + 1)]
+    padded = any(bound.startswith("0") and len(bound) > 1 for bound in bounds.groups())
+    width = max(map(len, bounds.groups())) if padded else 1
+    return [str(number).zfill(width) for number in range(low, high + 1)]
