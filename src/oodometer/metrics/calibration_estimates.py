@@ -30,7 +30,7 @@ from oodometer.metrics.calibration import (
     rms_bin_numbers,
     rms_calibration_error_published,
 )
-from oodometer.metrics.intervals import LEVEL, Estimate, interval, wilson
+from oodometer.metrics.intervals import LEVEL, Estimate, complement, interval, wilson
 from oodometer.metrics.resampling import resampled
 
 __all__ = [
@@ -111,8 +111,7 @@ def aurra_estimate(confidences: NDArray[np.floating], hits: NDArray[np.bool_], s
 
 def aurc_estimate(confidences: NDArray[np.floating], hits: NDArray[np.bool_], seed: int = 0) -> Estimate:
     """AURC of one condition, 1 less the AURRA; parameters and errors as there."""
-    found = aurra_estimate(confidences, hits, seed)
-    return Estimate(1 - found.value, 1 - found.high, 1 - found.low, found.se, found.n)
+    return complement(aurra_estimate(confidences, hits, seed))
 
 
 def _drawn_aurra(right: _Floats, weights: _Floats) -> _Floats:

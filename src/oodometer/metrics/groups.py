@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import typing
 
 import numpy as np
@@ -51,12 +52,21 @@ def class_error_estimates(misses: Misses, labels: NDArray[np.integer[typing.Any]
     Returns
     -------
     dict
-        By class, in rising order. ``n`` is the number of its images.
+        By class, in rising order. ``n`` is the number of its images. Where images went through some conditions only,
+        classes are left out of which a condition saw fewer than two.
     """
     everything = _joined(list(misses.values()))
     if labels.shape != (len(everything),):
         raise MetricError(f"Expected one label per image, {len(everything)}; found shape {labels.shape}.")
-    return {int(k): error_estimates({str(k): everything[labels == k]})[str(k)] for k in np.unique(labels).tolist()}
+    order = np.argsort(labels, kind="stable")
+    classes, starts = np.unique(labels[order], return_index=True)
+    stops = [*starts[1:], len(labels)]
+    everything = everything[order]
+    found = {}
+    for k, start, stop in zip(classes.tolist(), starts, stops, strict=True):
+        with contextlib.suppress(MetricError):
+            found[k] = error_estimates({str(k): everything[start:stop]})[str(k)]
+    return found
 
 
 def _joined(arrays: list[NDArray[np.bool_]]) -> NDArray[np.bool_]:

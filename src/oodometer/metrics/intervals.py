@@ -11,7 +11,17 @@ from numpy.typing import NDArray
 
 from oodometer.errors import MetricError
 
-__all__ = ["LEVEL", "Estimate", "bounded_mean", "interval", "paired_mean", "proportion", "student", "wilson"]
+__all__ = [
+    "LEVEL",
+    "Estimate",
+    "bounded_mean",
+    "complement",
+    "interval",
+    "paired_mean",
+    "proportion",
+    "student",
+    "wilson",
+]
 
 LEVEL = 0.95
 """The confidence level of every interval."""
@@ -44,6 +54,11 @@ class Estimate:
         """Write value and interval in percent, such as ``61.3 [52.0, 70.1]``."""
         value, low, high = (f"{100 * number:.{digits}f}" for number in (self.value, self.low, self.high))
         return f"{value} [{low}, {high}]"
+
+
+def complement(estimate: Estimate) -> Estimate:
+    """Turn an estimate of a share into that of the rest, such as an accuracy into an error."""
+    return Estimate(1 - estimate.value, 1 - estimate.high, 1 - estimate.low, estimate.se, estimate.n)
 
 
 def wilson(successes: int, n: int) -> Estimate:

@@ -12,6 +12,7 @@ from oodometer import metrics
 from oodometer.errors import MetricError
 from oodometer.families import IMAGENET_C, SEVERITIES
 from oodometer.metrics import Estimate, Misses
+from oodometer.metrics.intervals import complement
 from oodometer.report.summary import AtSeverity, Confidence, Losses, OfClass, OfFamily, Risk
 from oodometer.scoring import TOP
 from oodometer.store import BenchmarkRecord, Table
@@ -48,6 +49,7 @@ def confidence(table: Table) -> Confidence | None:
 
 def _confidence(confidences: NDArray[np.float32], hits: NDArray[np.bool_]) -> Confidence:
     risks = metrics.risk_at_coverage(confidences, hits, COVERAGES)
+    aurra = metrics.aurra_estimate(confidences, hits)
     return Confidence(
         ece=metrics.expected_calibration_error_estimate(confidences, hits),
         ece_equal_mass=metrics.expected_calibration_error_estimate(confidences, hits, binning="mass"),
@@ -55,8 +57,8 @@ def _confidence(confidences: NDArray[np.float32], hits: NDArray[np.bool_]) -> Co
         rms_calibration_error_published=defined(
             lambda: metrics.rms_calibration_error_published_estimate(confidences, hits)
         ),
-        aurra=metrics.aurra_estimate(confidences, hits),
-        aurc=metrics.aurc_estimate(confidences, hits),
+        aurra=aurra,
+        aurc=complement(aurra),
         reliability=metrics.reliability(confidences, hits),
         risk_at_coverage=tuple(Risk(share, error) for share, error in zip(COVERAGES, risks, strict=True)),
         n=len(hits),
@@ -138,20 +140,10 @@ def of_families(misses: Misses) -> tuple[OfFamily, ...]:
 def of_classes(table: Table, misses: Misses, record: BenchmarkRecord) -> tuple[OfClass, ...]:
     """Take the errors of each class that has images, over those of the 15 corruptions that were measured."""
     counted = {name: misses[name] for name in IMAGENET_C if name in misses}
-    clean = of_clean(table, table.misses) if CLEAN in table.conditions else None
-    return tuple(_of_class(k, table.labels == k, counted, clean, record) for k in np.unique(table.labels).tolist())
-
-
-def _of_class(
-    k: int, rows: NDArray[np.bool_], misses: Misses, clean: NDArray[np.bool_] | None, record: BenchmarkRecord
-) -> OfClass:
-    own = {name: array[rows] for name, array in misses.items()}
-    return OfClass(
-        identifier=record.classes[k],
-        name=record.class_names[k],
-        n=int(np.count_nonzero(rows)),
-        clean_error=None if clean is None else defined(lambda: metrics.clean_error_estimate(clean[rows])),
-        error=defined(lambda: metrics.class_error_estimates(own, np.zeros(len(rows[rows]), dtype=int))[0])
-        if own
-        else None,
+    errors = metrics.class_error_estimates(counted, table.labels) if counted else {}
+    clean = table.under(CLEAN) if CLEAN in table.conditions else None
+    cleans = metrics.class_error_estimates({"clean": clean.misses}, clean.labels) if clean else {}
+    return tuple(
+        OfClass(record.classes[k], record.class_names[k], n, cleans.get(k), errors.get(k))
+        for k, n in zip(*(found.tolist() for found in np.unique(table.labels, return_counts=True)), strict=True)
     )
