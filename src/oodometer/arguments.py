@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import os
 from collections.abc import Iterable
@@ -9,7 +10,7 @@ from pathlib import Path
 
 from oodometer.errors import ArgumentError, unknown_name
 
-__all__ = ["choice", "path", "whole"]
+__all__ = ["choice", "path", "positive", "whole"]
 
 
 def whole(name: str, value: object, lowest: int | None = None, highest: int | None = None) -> int:
@@ -26,6 +27,20 @@ def whole(name: str, value: object, lowest: int | None = None, highest: int | No
     except TypeError:
         raise ArgumentError(expected) from None
     if (lowest is not None and number < lowest) or (highest is not None and number > highest):
+        raise ArgumentError(expected)
+    return number
+
+
+def positive(name: str, value: object) -> float:
+    """Return a finite number above 0 as a float, or raise ``ArgumentError`` naming it."""
+    expected = f"{name} must be a number above 0, not {value!r}."
+    if isinstance(value, bool | str | bytes):
+        raise ArgumentError(expected)
+    try:
+        number = float(value)  # type: ignore[arg-type]  # raises for anything else
+    except (TypeError, ValueError, OverflowError):
+        raise ArgumentError(expected) from None
+    if not 0 < number < math.inf:
         raise ArgumentError(expected)
     return number
 

@@ -14,9 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-import msgspec
 import numpy as np
 
 from oodometer import arguments, plan
@@ -24,13 +22,16 @@ from oodometer.continuing import environment
 from oodometer.datasets import LABEL_SPACES, imagenet1k, open_folder
 from oodometer.datasets import imagenet_r as imagenet_r_classes
 from oodometer.errors import ArgumentError, DatasetError, StoreError
-from oodometer.metrics import BASELINES, Baseline, BaselineSpec, load_baseline
+from oodometer.meter import Meter
+from oodometer.metrics import Baseline, BaselineSpec
 from oodometer.models import AdaptedModel, ModelOptions, Normalization, load_model
 from oodometer.outfolder import check_apart, exclusive
 from oodometer.plan import Benchmark
+from oodometer.precision import steps
 from oodometer.progress import Observer, ProgressBar, Silent
 from oodometer.road import Execution, Stage, drive, first_picture, repeat_clean
 from oodometer.run import Run
+from oodometer.run_baseline import find_baseline, recorded
 from oodometer.running import RunningResult
 from oodometer.store import FORMAT, Manifest, ModelRecord, RunStore, Table
 from oodometer.types import CLEAN, Dataset, Model
@@ -59,6 +60,8 @@ def evaluate(
     model_options: ModelOptions | None = None,
     seed: int = 0,
     limit: int | None = None,
+    precision: float | None = None,
+    paired: str | os.PathLike[str] | Run | None = None,
     batch_size: int | str = "auto",
     workers: int | None = None,
     progress: bool = True,
@@ -102,6 +105,13 @@ def evaluate(
         Of the corruptions and of the order of the images.
     limit
         Take only so many images, the first of the seeded order.
+    precision
+        Stop when half the width of the 95 % interval of the mCE is below so many points (or of the mean corruption
+        error, without a baseline). Images go through a few of the conditions each, so that it costs the least; see
+        ``oodometer.precision``.
+    paired
+        A run, or its folder: take its images and, of each, the conditions that it went through. With ``precision``,
+        stop as soon as the difference of the two mCEs is known so well, which takes fewer still.
     batch_size, workers
         How the work is cut up: images in a batch (``"auto"``: doubled from 16 on until memory, throughput or time says
         stop, and kept with the run), and threads (default: one per available core). No result depends on them, but for
@@ -124,7 +134,10 @@ def evaluate(
     protocol = plan.make_protocol(
         corruptions=corruptions, preprocess=preprocess, encoding=encoding, edition=edition, method=method, seed=seed
     )
-    benchmarks = [plan.corrupted(dataset, protocol, limit=limit, masked=imagenet_r is not None)]
+    masked = imagenet_r is not None
+    benchmarks = [
+        plan.corrupted(dataset, protocol, limit=limit, masked=masked, precision=precision, paired=paired),
+    ]
     if imagenet_r is not None:
         benchmarks.append(plan.renditions(_open_renditions(imagenet_r, out, dataset), protocol))
     return evaluate_benchmarks(
@@ -190,7 +203,7 @@ def evaluate_benchmarks(
 ) -> Run:
     """Evaluate a classifier on benchmarks that are already planned; see ``evaluate``."""
     space = benchmarks[0].dataset.label_space
-    divisor = load_baseline(_published(space.name) if baseline == "auto" else baseline, space.name)
+    divisor = find_baseline(_published(space.name) if baseline == "auto" else baseline, benchmarks[0].record())
     loaded = load_model(model, model_options, space)
     manifest = _manifest(loaded, benchmarks, divisor)
     with contextlib.ExitStack() as on_error:
@@ -243,48 +256,57 @@ def _fill(
     observer: Observer,
 ) -> None:
     """Evaluate what the store lacks of one benchmark; a folder is made only when there is a result to keep."""
-    space, cells = benchmark.dataset.label_space.name, len(benchmark.conditions)
+    space, order = benchmark.dataset.label_space.name, benchmark.order
     done = store.done(benchmark.name)
-    observer.begin(benchmark.name, len(benchmark.order) * cells, len(done) * cells)
     earlier = store.table(benchmark.name, space)
-    if earlier.images and len(done) < len(benchmark.order):
+    observer.begin(benchmark.name, benchmark.passes, int(earlier.seen.sum()))
+    if earlier.images and len(done) < len(order):
         store.check_same_environment(manifest)
-    shape = _check_same_model(model, benchmark, earlier, execution, store) if earlier.images else None
-    running = RunningResult(space, baseline, earlier)
+    shape = _check_same_model(model, benchmark, earlier, execution, store)
+    running, meter = RunningResult(benchmark.conditions, space, baseline, earlier), Meter(execution.workers)
     held: list[Stage] = []
-    examples = not store.examples(benchmark.name)
-    for stage in drive(model, benchmark, done, execution, observer.advance, shape, examples):
-        held.append(stage)
-        observer.advance(len(stage.block.skipped) * cells)
-        if not stage.block.images and not store.exists():
-            continue
-        if not store.exists():
-            store.write_manifest(manifest)
-        for ready in held:
-            if ready.examples:
-                store.write_examples(benchmark.name, ready.examples)
-            store.write_block(benchmark.name, ready.place, ready.block)
-            running.add(ready.block)
-        held.clear()
-        observer.note(str(running))
+    for step in steps(store, benchmark, baseline, meter, observer):
+        examples = not store.examples(benchmark.name)
+        for stage in drive(model, benchmark, step, done, execution, observer.advance, shape, examples, meter):
+            held.append(stage)
+            shape = stage.shape
+            observer.advance(len(stage.block.skipped) * step.each)
+            if not stage.block.images and not store.exists():
+                continue
+            if not store.exists():
+                store.write_manifest(manifest)
+            for ready in held:
+                _keep(store, benchmark, ready)
+                running.add(ready.block)
+            held.clear()
+            observer.note(str(running))
     if held:
         unreadable = [skipped for stage in held for skipped in stage.block.skipped]
         raise DatasetError(f"None of the {len(unreadable)} images can be read: {unreadable[0].reason}")
 
 
+def _keep(store: RunStore, benchmark: Benchmark, stage: Stage) -> None:
+    if stage.examples:
+        store.write_examples(benchmark.name, stage.examples)
+    store.write_block(benchmark.name, stage.place, stage.block)
+
+
 def _check_same_model(
     model: Model, benchmark: Benchmark, earlier: Table, execution: Execution, store: RunStore
-) -> tuple[int, ...]:
+) -> tuple[int, ...] | None:
     """Refuse to continue with a model that answers otherwise than the one that began, whatever its name says.
 
-    Returns the shape of the run's pictures.
+    Returns the shape of the run's pictures, if there are any clean ones.
     """
-    images, scores, shape = repeat_clean(model, benchmark, set(earlier.images), execution)
-    rows, clean = [bisect.bisect_left(earlier.images, image) for image in images], earlier.conditions.index(CLEAN)
-    then, now = earlier.confidence[rows, clean], scores.confidence
+    clean = earlier.under(CLEAN) if CLEAN in earlier.conditions else earlier
+    if not clean.images:
+        return None
+    images, scores, shape = repeat_clean(model, benchmark, set(clean.images), execution)
+    rows = [bisect.bisect_left(clean.images, image) for image in images]
+    then, now = clean.confidence[rows, 0], scores.confidence
     apart = np.abs(then - now) > SAME_CONFIDENCE * np.maximum(then, now)
     # Above one half there is no second class so near that float noise could make it the best.
-    other = (earlier.top[rows, clean, 0] != scores.top[:, 0]) & (now > 0.5 + SAME_CONFIDENCE)
+    other = (clean.top[rows, 0, 0] != scores.top[:, 0]) & (now > 0.5 + SAME_CONFIDENCE)
     if (apart | other).any():
         raise StoreError(
             f"{store.path} was begun with another model, or with other images: asked again for "
@@ -299,21 +321,11 @@ def _manifest(model: Model, benchmarks: Sequence[Benchmark], baseline: Baseline 
         format=FORMAT,
         model=_describe(model),
         benchmarks=tuple(b.record() for b in benchmarks),
-        baseline=_recorded(baseline),
+        baseline=recorded(baseline),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         command=_text(shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])),
         environment=environment("torch") | _texts(getattr(model, "environment", {})),
     )
-
-
-def _recorded(baseline: Baseline | None) -> str | dict[str, Any] | None:
-    """Name a published baseline; keep the content of any other, so that the store alone gives the same numbers."""
-    if baseline is None:
-        return None
-    if BASELINES.get(baseline.name) == baseline:
-        return baseline.name
-    content: dict[str, Any] = msgspec.to_builtins(baseline)
-    return content
 
 
 def _describe(model: Model) -> ModelRecord:

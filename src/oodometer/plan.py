@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
@@ -10,14 +11,15 @@ import numpy as np
 
 from oodometer import corruptions as corruption_kernels
 from oodometer import textures
-from oodometer.arguments import choice, whole
+from oodometer.arguments import choice, positive, whole
 from oodometer.corruptions import registry
 from oodometer.datasets import digest, imagenet1k, imagenet_r
 from oodometer.errors import ArgumentError, DatasetError
-from oodometer.families import SEVERITIES
+from oodometer.families import IMAGENET_C, SEVERITIES
+from oodometer.pairing import Partner, find_partner
 from oodometer.preprocess import PREPROCESS
 from oodometer.seeding import order_stream
-from oodometer.store import BenchmarkRecord
+from oodometer.store import BenchmarkRecord, Design, Step
 from oodometer.types import CLEAN, Condition, Dataset, LabelSpace, Protocol, Sample
 
 __all__ = ["Benchmark", "corrupted", "make_protocol", "renditions", "seeded_order"]
@@ -32,7 +34,9 @@ class Benchmark:
 
     Under ``CLEAN`` predictions are kept in the data set's own label space and in the ``also`` ones (there only for the
     images whose class takes part); under a corruption only in its own. ``limit`` takes the first images of the seeded
-    order; ``unavailable`` maps the corruptions that were asked for and cannot be run to the reason.
+    order; ``unavailable`` maps the corruptions that were asked for and cannot be run to the reason. ``half_width`` is
+    half the width that the interval of the mCE may have in the end (a fraction, or ``None``: whatever it will be), or
+    of its difference from that of the ``partner``, whose images and conditions are then the only ones.
     """
 
     name: str
@@ -41,6 +45,8 @@ class Benchmark:
     also: tuple[LabelSpace, ...] = ()
     limit: int | None = None
     unavailable: Mapping[str, str] = field(default_factory=dict)
+    half_width: float | None = None
+    partner: Partner | None = None
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
@@ -50,7 +56,42 @@ class Benchmark:
     @property
     def order(self) -> list[Sample]:
         """The images in the order in which they are taken."""
-        return seeded_order(self.dataset.samples, self.protocol.seed)[: self.limit]
+        return [sample for _, sample in self.placed]
+
+    @property
+    def placed(self) -> list[tuple[int, Sample]]:
+        """The images in their order, each with its place in the seeded order of the whole data set."""
+        placed = list(enumerate(seeded_order(self.dataset.samples, self.protocol.seed)[: self.limit]))
+        if self.partner is None:
+            return placed
+        theirs = set(self.partner.table.images)
+        return [(place, sample) for place, sample in placed if sample.id in theirs]
+
+    @property
+    def offered(self) -> tuple[Step, ...]:
+        """Through how many conditions images can go at most: all, or as many as those of the partner did."""
+        placed, every = self.placed, len(self.conditions)
+        if self.partner is None:
+            return (Step(0, len(placed), every),)
+        each = dict(zip(self.partner.table.images, self.partner.table.seen.sum(axis=1).tolist(), strict=True))
+        runs = itertools.groupby(placed, key=lambda entry: each[entry[1].id])
+        edges = [(places[0][0], places[-1][0] + 1, count) for count, run in runs for places in [list(run)]]
+        return tuple(Step(start, stop, count) for start, stop, count in edges)
+
+    @property
+    def passes(self) -> int | None:
+        """How many pictures will go through the model; ``None`` where that is seen in the course of the work."""
+        if self.half_width is not None:
+            return None
+        partner = self.partner
+        return len(self.placed) * len(self.conditions) if partner is None else int(partner.table.seen.sum())
+
+    @property
+    def design(self) -> Design | None:
+        """What the manifest says of the choice of images and conditions, if that is not simply all of them."""
+        if self.half_width is None and self.partner is None:
+            return None
+        return Design(self.half_width, None if self.partner is None else self.partner.plan)
 
     def record(self) -> BenchmarkRecord:
         """Return what the manifest says of this benchmark."""
@@ -59,12 +100,13 @@ class Benchmark:
             name=self.name,
             dataset=self.dataset.name,
             digest=digest(self.dataset),
-            images=len(self.dataset.samples) if self.limit is None else self.limit,
+            images=len(self.placed),
             classes=space.classes,
             class_names=space.names,
             label_spaces=(space.name, *(s.name for s in self.also)),
             protocol=self.protocol,
             unavailable=dict(self.unavailable),
+            design=self.design,
         )
 
 
@@ -94,18 +136,29 @@ def make_protocol(
     )
 
 
-def corrupted(dataset: Dataset, protocol: Protocol, *, limit: int | None = None, masked: bool = False) -> Benchmark:
+def corrupted(
+    dataset: Dataset,
+    protocol: Protocol,
+    *,
+    limit: int | None = None,
+    masked: bool = False,
+    precision: float | None = None,
+    paired: object = None,
+) -> Benchmark:
     """Plan a run over clean images and their corruptions (ImageNet-C).
 
     Frost is left out, and said to be, if its textures are nowhere to be found. ``masked`` also keeps the clean
-    predictions among the 200 classes of ImageNet-R, which its gap needs.
+    predictions among the 200 classes of ImageNet-R, which its gap needs. ``precision`` is half the width in points that
+    the interval of the mCE may have, ``paired`` a run to be compared with; see ``Benchmark``.
 
     Raises
     ------
     ArgumentError
-        If ``limit`` is not positive.
+        If ``limit`` or ``precision`` is not positive, or there are too few images or corruptions for a precision.
     DatasetError
-        If ``limit`` is more images than there are.
+        If ``limit`` is more images than there are, or the run to be paired with has none of the images.
+    StoreError
+        If that run cannot be read, or is one of another data set or protocol.
     """
     _check_samples(dataset)
     limit = None if limit is None else whole("limit", limit, lowest=1)
@@ -116,14 +169,19 @@ def corrupted(dataset: Dataset, protocol: Protocol, *, limit: int | None = None,
         unavailable["frost"] = (
             "its textures are not on this machine: run `oodometer fetch frost`, or name their folder in OODOMETER_FROST"
         )
-    return Benchmark(
+    protocol = replace(protocol, corruptions=tuple(c for c in protocol.corruptions if c not in unavailable))
+    benchmark = Benchmark(
         name="imagenet-c",
         dataset=dataset,
-        protocol=replace(protocol, corruptions=tuple(c for c in protocol.corruptions if c not in unavailable)),
+        protocol=protocol,
         also=(imagenet_r(),) if masked else (),
         limit=limit,
         unavailable=unavailable,
+        half_width=None if precision is None else positive("precision", precision) / 100,
+        partner=None if paired is None else find_partner(paired, dataset.label_space.name, digest(dataset), protocol),
     )
+    _check_design(benchmark)
+    return benchmark
 
 
 def renditions(dataset: Dataset, protocol: Protocol) -> Benchmark:
@@ -159,6 +217,26 @@ def seeded_order(samples: Sequence[Sample], seed: int) -> list[Sample]:
         places[i] = (rank[sample.label] + jitter[i]) / counts[sample.label]
         rank[sample.label] += 1
     return [shuffled[i] for i in np.argsort(places, kind="stable")]
+
+
+def _check_design(benchmark: Benchmark) -> None:
+    """Refuse a design that can give no number."""
+    images = len(benchmark.placed)
+    if benchmark.partner is not None and not images:
+        raise DatasetError(f"{benchmark.dataset.name} has none of the images of {benchmark.partner.path}.")
+    if benchmark.half_width is None:
+        return
+    if missing := [name for name in IMAGENET_C if name not in benchmark.protocol.corruptions]:
+        reasons = [benchmark.unavailable.get(name, "it was not asked for") for name in missing]
+        raise ArgumentError(
+            f"A precision is one of the mean over the {len(IMAGENET_C)} corruptions of ImageNet-C, and there is no "
+            f"{missing[0]}: {reasons[0]}."
+        )
+    if images < len(benchmark.conditions):
+        raise ArgumentError(
+            f"A precision needs at least {len(benchmark.conditions)} images, as many as there are conditions, and "
+            f"there are {images}. Evaluate them without it."
+        )
 
 
 def _check_samples(dataset: Dataset) -> None:

@@ -34,6 +34,10 @@ class Observer(typing.Protocol):
         """Count so many more steps as done; fewer than none where work must be done again."""
         ...
 
+    def expect(self, total: int) -> None:
+        """Say how many steps there will be, if that has become known or has changed."""
+        ...
+
     def note(self, text: str) -> None:
         """Say what is known so far, such as the running mCE."""
         ...
@@ -46,6 +50,9 @@ class Silent:
         """Do nothing."""
 
     def advance(self, steps: int) -> None:
+        """Do nothing."""
+
+    def expect(self, total: int) -> None:
         """Do nothing."""
 
     def note(self, text: str) -> None:
@@ -98,6 +105,11 @@ class ProgressBar:
         """Move the bar."""
         if self._task is not None:
             self._bar.advance(self._task, steps)
+
+    def expect(self, total: int) -> None:
+        """Make the bar so long."""
+        if self._task is not None:
+            self._bar.update(self._task, total=total)
 
     def note(self, text: str) -> None:
         """Write beside the bar."""

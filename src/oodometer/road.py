@@ -2,17 +2,20 @@
 
 Images are taken in a seeded, class-stratified order in blocks. A block is decoded once and goes through all conditions,
 each batch holding one condition, and comes out as one piece for the store. So a run that is stopped at any moment is an
-unbiased estimate of everything, and a run that is started again repeats at most a block.
+unbiased estimate of everything, and a run that is started again repeats at most a block. Where an image goes through
+some of the conditions only, a block holds so many images that the batches are full all the same.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import io
+import math
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 
 import numpy as np
 import PIL.Image
@@ -21,9 +24,11 @@ from numpy.typing import NDArray
 from oodometer import corruptions, preprocess
 from oodometer.arguments import whole
 from oodometer.errors import DatasetError, ImageError, ModelError, OodometerError
+from oodometer.meter import Meter
 from oodometer.plan import Benchmark
+from oodometer.sampling import taken
 from oodometer.scoring import Scores, score
-from oodometer.store import Block, Example, Skipped
+from oodometer.store import Block, Example, Skipped, Step
 from oodometer.threads import ahead, threads
 from oodometer.types import CLEAN, Condition, Image, Images, LabelSpace, Logits, Model, Protocol, Sample
 
@@ -34,6 +39,9 @@ BATCH_SIZE = 16
 
 JPEG_QUALITY = 85
 """The quality of the published files."""
+
+MOST_IMAGES = 4096
+"""How many images a block holds at most, which bounds the memory: 600 MB of pictures of 224x224 pixels."""
 
 EXAMPLES = 12
 EXAMPLE_SIDE = 112
@@ -61,31 +69,49 @@ class Execution:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A block that has been through all conditions; ``place`` is where it begins in the seeded order."""
+    """A block that has been through its conditions.
+
+    ``place`` is where it begins in the seeded order, ``shape`` that of the pictures so far, if any could be read.
+    """
 
     place: int
     block: Block
     examples: tuple[Example, ...]
+    shape: tuple[int, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
 class _Pictures:
-    """The readable images of a block after the preprocessing, and those that were not readable."""
+    """The readable images of a block after the preprocessing, and those that were not readable.
 
-    place: int
+    ``start`` is where the block begins in the seeded order, ``places`` where its readable images are.
+    """
+
+    start: int
+    places: tuple[int, ...]
     samples: tuple[Sample, ...]
     images: tuple[Image, ...]
     skipped: tuple[Skipped, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Those images of a block, by their positions, that go to the model at once, all under one condition."""
+
+    condition: Condition
+    rows: NDArray[np.intp]
+
+
 def drive(
     model: Model,
     benchmark: Benchmark,
+    step: Step,
     done: Collection[str],
     execution: Execution,
     on_batch: Callable[[int], None],
     shape: tuple[int, ...] | None = None,
     examples: bool = True,
+    meter: Meter | None = None,
 ) -> Iterator[Stage]:
     """Evaluate a model on a benchmark, block by block.
 
@@ -95,6 +121,8 @@ def drive(
         The classifier.
     benchmark
         The images and what is to be done with them.
+    step
+        Which of the images are taken, and through how many conditions each goes.
     done
         The ids of the images that need no more work.
     execution
@@ -104,12 +132,15 @@ def drive(
     shape
         The shape of the pictures of the run so far, if there are any.
     examples
-        Whether the report lacks pictures: the first block that has any then brings them.
+        Whether the report lacks pictures: the first block that has any then brings them, if it holds one image under
+        all conditions.
+    meter
+        Where the costs are added up.
 
     Yields
     ------
     Stage
-        The predictions of a block of images under all conditions.
+        The predictions of a block of images under their conditions.
 
     Raises
     ------
@@ -118,25 +149,82 @@ def drive(
     DatasetError
         If images have different sizes after the preprocessing.
     """
-    pool = ThreadPoolExecutor(execution.workers, thread_name_prefix="oodometer")
-    decode = functools.partial(_decode, benchmark)
-    left = iter([(place, sample) for place, sample in enumerate(benchmark.order) if sample.id not in done])
-    chunks = iter(lambda: list(islice(left, execution.batch_size)), [])
-    try:
-        for pictures in ahead(pool, decode, chunks, depth=1):
+    meter, space = meter or Meter(execution.workers), benchmark.dataset.label_space
+    complete = step.each == len(benchmark.conditions)
+    # Decoders have threads of their own, or the corruption of a block would wait for the decoding of the next.
+    with _pool(execution.workers) as decoders, _pool(execution.workers) as pool:
+        for pictures in _blocks(decoders, benchmark, step, done, execution, meter):
             shape = _check_shapes(pictures, benchmark.protocol, shape)
-            cells = benchmark.conditions if pictures.samples else ()
-            kept = (1 if len(cells) > 1 else EXAMPLES) if examples else 0
-            corrupt = functools.partial(_corrupt, pictures, benchmark.protocol)
+            batches = _batches(pictures, benchmark, step, execution.batch_size)
+            kept = (1 if len(batches) > 1 else EXAMPLES) if examples and complete else 0
+            corrupt = functools.partial(_corrupt, pictures, benchmark.protocol, meter)
             predicted = []
-            for condition, images in zip(cells, ahead(pool, corrupt, cells, depth=execution.workers + 1), strict=True):
-                logits = _predict(model, images, benchmark.dataset.label_space, condition, pictures.samples)
+            for batch, images in zip(batches, ahead(pool, corrupt, batches, execution.workers + 1), strict=True):
+                with meter.timed("predict", len(images)):
+                    logits = _predict(model, images, space, batch.condition, _picked(pictures.samples, batch.rows))
                 on_batch(len(images))
-                predicted.append((condition, logits, images[:kept].copy()))  # a view would hold the whole batch
+                predicted.append((batch, logits, images[:kept].copy()))  # a view would hold the whole batch
             examples = examples and not pictures.samples
-            yield _stage(pictures, benchmark, predicted)
+            block = _scored(pictures, benchmark, predicted, complete)
+            yield Stage(pictures.start, block, _examples(block, predicted), shape)
+
+
+@contextlib.contextmanager
+def _pool(workers: int) -> Iterator[ThreadPoolExecutor]:
+    pool = ThreadPoolExecutor(workers, thread_name_prefix="oodometer")
+    try:
+        yield pool
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _blocks(
+    pool: ThreadPoolExecutor,
+    benchmark: Benchmark,
+    step: Step,
+    done: Collection[str],
+    execution: Execution,
+    meter: Meter,
+) -> Iterator[_Pictures]:
+    """Decode the images of a step, the next block while one is worked on.
+
+    A block is decoded in pieces of a batch, as many as it takes for each condition to meet a batch of images.
+    """
+    left = iter(
+        (place, sample)
+        for place, sample in benchmark.placed
+        if step.start <= place < step.stop and sample.id not in done
+    )
+    size = execution.batch_size
+    pieces = min(math.ceil(len(benchmark.conditions) / step.each), max(MOST_IMAGES // size, 1))
+    decode = functools.partial(_decode, benchmark, meter)
+    decoded = ahead(pool, decode, iter(lambda: list(islice(left, size)), []), depth=pieces)
+    for block in iter(lambda: list(islice(decoded, pieces)), []):
+        yield _Pictures(
+            start=block[0].start,
+            places=tuple(chain.from_iterable(piece.places for piece in block)),
+            samples=tuple(chain.from_iterable(piece.samples for piece in block)),
+            images=tuple(chain.from_iterable(piece.images for piece in block)),
+            skipped=tuple(chain.from_iterable(piece.skipped for piece in block)),
+        )
+
+
+def _batches(pictures: _Pictures, benchmark: Benchmark, step: Step, size: int) -> list[_Batch]:
+    """Cut what the images of a block go through into batches of one condition each, in the order of the conditions."""
+    conditions = benchmark.conditions
+    if not pictures.samples:
+        return []
+    chosen = taken(benchmark.protocol.seed, np.array(pictures.places), len(conditions), step.each)
+    batches = []
+    for number, condition in enumerate(conditions):
+        rows = np.flatnonzero((chosen == number).any(axis=1))
+        pieces = np.array_split(rows, math.ceil(len(rows) / size)) if len(rows) else []
+        batches += [_Batch(condition, piece) for piece in pieces]
+    return batches
+
+
+def _picked(samples: tuple[Sample, ...], rows: NDArray[np.intp]) -> tuple[Sample, ...]:
+    return tuple(samples[row] for row in rows)
 
 
 def repeat_clean(
@@ -161,8 +249,8 @@ def repeat_clean(
     DatasetError
         If none of these images can be read any more.
     """
-    known = [(place, sample) for place, sample in enumerate(benchmark.order) if sample.id in images]
-    pictures = _decode(benchmark, known[: execution.batch_size])
+    known = [(place, sample) for place, sample in benchmark.placed if sample.id in images]
+    pictures = _decode(benchmark, Meter(1), known[: execution.batch_size])
     if not pictures.images:
         raise DatasetError(f"Images that the run began with cannot be read any more: {pictures.skipped[0].reason}")
     space = benchmark.dataset.label_space
@@ -173,24 +261,26 @@ def repeat_clean(
 
 def first_picture(benchmark: Benchmark) -> Image | None:
     """Return the first image of the order that can be read, after the preprocessing; ``None`` if none can."""
-    for entry in enumerate(benchmark.order):
-        if images := _decode(benchmark, [entry]).images:
+    for entry in benchmark.placed:
+        if images := _decode(benchmark, Meter(1), [entry]).images:
             return images[0]
     return None
 
 
-def _decode(benchmark: Benchmark, chunk: list[tuple[int, Sample]]) -> _Pictures:
-    """Read and preprocess the images of a block; those that cannot be read are set apart."""
-    samples, images, skipped = [], [], []
-    for _, sample in chunk:
-        try:
-            picture = preprocess.apply(benchmark.dataset.read(sample), benchmark.protocol.preprocess)
-        except ImageError as error:
-            skipped.append(Skipped(sample.id, str(error) if sample.id in str(error) else f"{sample.id}: {error}"))
-            continue
-        samples.append(sample)
-        images.append(picture)
-    return _Pictures(chunk[0][0], tuple(samples), tuple(images), tuple(skipped))
+def _decode(benchmark: Benchmark, meter: Meter, chunk: list[tuple[int, Sample]]) -> _Pictures:
+    """Read and preprocess some images; those that cannot be read are set apart."""
+    places, samples, images, skipped = [], [], [], []
+    with meter.timed("decode", len(chunk)):
+        for place, sample in chunk:
+            try:
+                picture = preprocess.apply(benchmark.dataset.read(sample), benchmark.protocol.preprocess)
+            except ImageError as error:
+                skipped.append(Skipped(sample.id, str(error) if sample.id in str(error) else f"{sample.id}: {error}"))
+                continue
+            places.append(place)
+            samples.append(sample)
+            images.append(picture)
+    return _Pictures(chunk[0][0], tuple(places), tuple(samples), tuple(images), tuple(skipped))
 
 
 def _check_shapes(pictures: _Pictures, protocol: Protocol, shape: tuple[int, ...] | None) -> tuple[int, ...] | None:
@@ -214,24 +304,26 @@ def _size(shape: tuple[int, ...]) -> str:
     return f"{shape[1]}x{shape[0]}"
 
 
-def _corrupt(pictures: _Pictures, protocol: Protocol, condition: Condition) -> Images:
-    """Make the batch of one condition. The published set has its corrupted images as JPEG, its clean ones not again."""
-    if condition == CLEAN:
-        return np.stack(pictures.images)
-    batch = corruptions.corrupt(
-        np.stack(pictures.images),
-        condition.corruption,
-        condition.severity,
-        seed=protocol.seed,
-        method=protocol.method,
-        edition=protocol.edition,
-        image_id=[sample.id for sample in pictures.samples],
-    )
-    if protocol.encoding == "jpeg85":
-        from oodometer.corruptions.fast.jpeg import jpeg_roundtrip  # imports Numba
+def _corrupt(pictures: _Pictures, protocol: Protocol, meter: Meter, batch: _Batch) -> Images:
+    """Make one batch. The published set has its corrupted images as JPEG, its clean ones not again."""
+    images = np.stack([pictures.images[row] for row in batch.rows])
+    if batch.condition == CLEAN:
+        return images
+    with meter.timed("corrupt", len(images)):
+        images = corruptions.corrupt(
+            images,
+            batch.condition.corruption,
+            batch.condition.severity,
+            seed=protocol.seed,
+            method=protocol.method,
+            edition=protocol.edition,
+            image_id=[sample.id for sample in _picked(pictures.samples, batch.rows)],
+        )
+        if protocol.encoding == "jpeg85":
+            from oodometer.corruptions.fast.jpeg import jpeg_roundtrip  # imports Numba
 
-        batch = np.stack([jpeg_roundtrip(image, JPEG_QUALITY) for image in batch])
-    return batch
+            images = np.stack([jpeg_roundtrip(image, JPEG_QUALITY) for image in images])
+    return images
 
 
 def _jpeg(image: Image) -> bytes:
@@ -273,18 +365,20 @@ def _predict(
     return logits
 
 
-def _stage(pictures: _Pictures, benchmark: Benchmark, predicted: list[tuple[Condition, Logits, Images]]) -> Stage:
+def _scored(
+    pictures: _Pictures, benchmark: Benchmark, predicted: list[tuple[_Batch, Logits, Images]], complete: bool
+) -> Block:
     """Score what the model said of a block in each label space."""
     labels = np.array([s.label for s in pictures.samples], dtype=np.int32)
     own = benchmark.dataset.label_space
     entries: list[tuple[Condition, str, Scores, NDArray[np.intp] | None]] = []
-    for condition, logits, _ in predicted:
-        entries.append((condition, own.name, score(logits, labels, own), None))
+    for batch, logits, _ in predicted:
+        condition, rows = batch.condition, batch.rows
+        entries.append((condition, own.name, score(logits, labels[rows], own), None if complete else rows))
         for space in benchmark.also if condition == CLEAN else ():
-            rows = _taking_part(labels, space)
-            entries.append((condition, space.name, score(logits[rows], labels[rows], space), rows))
-    block = Block(tuple(s.id for s in pictures.samples), labels, tuple(entries), pictures.skipped)
-    return Stage(pictures.place, block, _examples(block, predicted))
+            part = _taking_part(labels[rows], space)
+            entries.append((condition, space.name, score(logits[part], labels[rows[part]], space), rows[part]))
+    return Block(tuple(s.id for s in pictures.samples), labels, tuple(entries), pictures.skipped)
 
 
 def _taking_part(labels: NDArray[np.int32], space: LabelSpace) -> NDArray[np.intp]:
@@ -292,9 +386,9 @@ def _taking_part(labels: NDArray[np.int32], space: LabelSpace) -> NDArray[np.int
     return np.flatnonzero(everyone if space.columns is None else np.isin(labels, space.columns))
 
 
-def _examples(block: Block, predicted: list[tuple[Condition, Logits, Images]]) -> tuple[Example, ...]:
+def _examples(block: Block, predicted: list[tuple[_Batch, Logits, Images]]) -> tuple[Example, ...]:
     """Make the report's pictures: one image under every condition; where there is only one condition, several."""
-    batches = {condition: images for condition, _, images in predicted}
+    batches = {batch.condition: images for batch, _, images in predicted}
     return tuple(
         Example(
             image=block.images[i],

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from oodometer.errors import MetricError
 from oodometer.families import IMAGENET_C, SEVERITIES
 from oodometer.metrics import Baseline, Estimate, accuracy, mce_estimate, mean_corruption_error_estimate
 from oodometer.store import Block, Table
@@ -20,6 +21,8 @@ class RunningResult:
 
     Parameters
     ----------
+    conditions
+        The conditions of the benchmark.
     label_space
         The data set's own label space, in which the number is.
     baseline
@@ -28,29 +31,42 @@ class RunningResult:
         The predictions of an earlier process, if the run is continued.
     """
 
-    def __init__(self, label_space: str, baseline: Baseline | None, earlier: Table) -> None:
+    def __init__(
+        self, conditions: Sequence[Condition], label_space: str, baseline: Baseline | None, earlier: Table
+    ) -> None:
+        self._conditions = list(conditions)
         self._label_space = label_space
         self._baseline = baseline if baseline and set(IMAGENET_C) <= set(baseline.errors) else None
-        self._misses: dict[Condition, list[NDArray[np.bool_]]] = defaultdict(list)
-        for i, condition in enumerate(earlier.conditions):
-            self._misses[condition].append(~earlier.hits[:, i])
+        self._misses: list[NDArray[np.bool_]] = []
+        if earlier.images:
+            order = [earlier.conditions.index(condition) for condition in self._conditions]
+            self._misses.append(earlier.misses[:, order])
 
     def add(self, block: Block) -> None:
         """Add the predictions of a block."""
+        if not block.images:
+            return
+        shape = len(block.images), len(self._conditions)
+        misses = np.ma.array(np.zeros(shape, dtype=np.bool_), mask=True)
         for condition, space, scores, rows in block.scores:
-            if space == self._label_space and rows is None:
-                self._misses[condition].append(scores.top[:, 0] != block.labels)
+            if space == self._label_space:
+                taken = slice(None) if rows is None else rows
+                misses[taken, self._conditions.index(condition)] = scores.top[:, 0] != block.labels[taken]
+        self._misses.append(misses)
 
     def __str__(self) -> str:
-        by_cell = {condition: np.concatenate(parts) for condition, parts in self._misses.items()}
-        if not by_cell:
+        if not self._misses:
             return ""
-        if not all(Condition(name, s) in by_cell for name in IMAGENET_C for s in SEVERITIES):
-            return f"accuracy {_short(accuracy(~by_cell[CLEAN]))}"
-        misses = {name: np.stack([by_cell[Condition(name, s)] for s in SEVERITIES], axis=1) for name in IMAGENET_C}
-        if self._baseline is None:
-            return f"mean error {_short(mean_corruption_error_estimate(misses))}"
-        return f"mCE {_short(mce_estimate(misses, self._baseline))}"
+        misses = dict(zip(self._conditions, np.ma.concatenate(self._misses).T, strict=True))  # type: ignore[no-untyped-call]
+        if not all(Condition(name, s) in misses for name in IMAGENET_C for s in SEVERITIES):
+            return f"accuracy {_short(accuracy(~misses[CLEAN]))}"
+        counted = {name: np.ma.stack([misses[Condition(name, s)] for s in SEVERITIES], axis=1) for name in IMAGENET_C}
+        try:
+            if self._baseline is None:
+                return f"mean error {_short(mean_corruption_error_estimate(counted))}"
+            return f"mCE {_short(mce_estimate(counted, self._baseline))}"
+        except MetricError:  # a condition lacks images
+            return ""
 
 
 def _short(estimate: Estimate) -> str:

@@ -35,7 +35,7 @@ def _line(run, baseline, halves):
             table.brier[first],
         )
         blocks = blocks[1:]
-    line = RunningResult("imagenet-1k", baseline, earlier)
+    line = RunningResult(table.conditions, "imagenet-1k", baseline, earlier)
     for block in blocks:
         line.add(block)
     return str(line)

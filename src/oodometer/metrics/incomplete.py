@@ -25,15 +25,18 @@ models", Biometrika 73 (1986)), which is too small by a tenth where a condition 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from oodometer.errors import MetricError
+from oodometer.families import IMAGENET_C, SEVERITIES
+from oodometer.metrics.baselines import BaselineSpec, load_baseline
 from oodometer.metrics.intervals import Estimate, interval
 
-__all__ = ["Spread", "spread"]
+__all__ = ["Spread", "mce_spread", "spread"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +130,37 @@ def spread(outcomes: NDArray[np.generic], weights: NDArray[np.floating], low: fl
         low=low,
         high=high,
     )
+
+
+def mce_spread(outcomes: NDArray[np.generic], corruptions: Sequence[str], baseline: BaselineSpec = "alexnet") -> Spread:
+    """Estimate the mCE and the parts of its variance.
+
+    Parameters
+    ----------
+    outcomes
+        Images x conditions: bool, ``True`` where the prediction is wrong, or numbers from -1 to 1 for the differences
+        of two classifiers; masked where an image did not go through a condition.
+    corruptions
+        Of each condition the name of its corruption; what is none of the 15 only counts among the passes.
+    baseline
+        What the mCE is divided by. Without one, or if it lacks one of the 15, the mean corruption error is estimated.
+
+    Raises
+    ------
+    MetricError
+        If the 15 x 5 are not all there, or one of them has fewer than 2 images.
+    """
+    cells = [name for name in corruptions if name in IMAGENET_C]
+    if len(cells) != len(IMAGENET_C) * len(SEVERITIES) or set(cells) != set(IMAGENET_C):
+        raise MetricError(f"An mCE needs {len(SEVERITIES)} severities of each of the {len(IMAGENET_C)} corruptions.")
+    found = load_baseline(baseline)
+    if found is None or not set(IMAGENET_C) <= set(found.errors):
+        errors = dict.fromkeys(IMAGENET_C, 1.0)
+    else:
+        errors = {name: found.mean_error(name) for name in IMAGENET_C}
+    weights = np.array([1 / (len(cells) * errors[name]) if name in errors else 0.0 for name in corruptions])
+    total = float(weights.sum())
+    return spread(outcomes, weights, 0.0 if outcomes.dtype == np.bool_ else -total, total)
 
 
 def _variance_terms(

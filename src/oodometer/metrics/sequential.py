@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 from oodometer.metrics.incomplete import Spread
 from oodometer.metrics.intervals import Estimate, student
 
-__all__ = ["FIRST_EACH", "next_step", "reached"]
+__all__ = ["FIRST_EACH", "Choice", "next_step", "reached"]
 
 FIRST_EACH = 4
 """Conditions of an image in the first step, which tells how strongly the outcomes of one image are correlated."""
 
 AIM = 0.98
 SMALLEST = 0.02
-"""The least step, as a part of the passes so far: below, more looks would save nothing."""
+"""What part of the variance that is allowed is aimed at, and the least step as a part of the passes so far: so that the
+goal is not missed by a hair again and again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """How many images to take next, through how many conditions each, and the forecast of all passes in the end."""
+
+    images: int
+    each: int
+    forecast: int
 
 
 def reached(found: Spread, half_width: float, images: int) -> Estimate | None:
@@ -40,9 +51,7 @@ def reached(found: Spread, half_width: float, images: int) -> Estimate | None:
     return estimate if (estimate.high - estimate.low) / 2 <= half_width else None
 
 
-def next_step(
-    found: Spread, half_width: float, images: int, *, left: int, most: int, decoding: float
-) -> tuple[int, int]:
+def next_step(found: Spread, half_width: float, images: int, *, left: int, most: int, decoding: float) -> Choice:
     """Choose how many images to take next, and through how many conditions each.
 
     Parameters
@@ -58,9 +67,9 @@ def next_step(
 
     Returns
     -------
-    tuple of int
-        Images, and conditions of each. Among the ways that reach the goal with the images left, the cheapest; but no
-        more passes than so far, since what the choice rests on is an estimate. All that is left if no way does.
+    Choice
+        Among the ways that reach the goal with the images left, the cheapest; but no more passes than so far, and no
+        more than twice as many conditions as a condition has images, since what the choice rests on is an estimate.
     """
     allowed = (half_width / student(found.images - 1)) ** 2
     if found.between / images >= allowed:
@@ -73,7 +82,7 @@ def next_step(
         default=(left, cautious),
     )
     least, greatest = math.ceil(SMALLEST * found.passes / each), math.ceil(found.passes / each)
-    return min(max(needed, least), greatest, left), each
+    return Choice(min(max(needed, least), greatest, left), each, found.passes + needed * each)
 
 
 def _needed(found: Spread, allowed: float, each: int) -> int:
