@@ -18,7 +18,7 @@ class Server:
     """Serves ``files`` (path to bytes) with ranges and an ETag; ``script`` has what to do instead."""
 
     def __init__(self):
-        self.files, self.script, self.asked = {}, [], []
+        self.files, self.script, self.asked, self.sent = {}, [], [], 0
         self.ranges, self.etag, self.modified = True, '"one"', email.utils.formatdate(1e9, usegmt=True)
         self.address = None
 
@@ -56,7 +56,8 @@ class Server:
             request.close_connection = True
 
     def send(self, request, status, body, said=None):
-        """Send an answer as it is given."""
+        """Send an answer as it is given; ``sent`` counts the bytes of all."""
+        self.sent += len(body)
         request.send_response(status)
         for name, value in (said if said is not None else {"Content-Length": str(len(body))}).items():
             request.send_header(name, value)

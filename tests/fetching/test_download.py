@@ -68,6 +68,7 @@ def test_after_a_cut_only_the_missing_bytes_are_asked_for(get, server, slept, et
     assert first is None
     begin = int(second.removeprefix("bytes=").removesuffix("-"))
     assert 700_000 - downloading.CHUNK < begin <= 700_000
+    assert server.sent == 700_000 + len(BODY) - begin
     assert told.position == len(BODY)
     assert len(told.begun) == 1
     assert slept == [1]
@@ -319,8 +320,11 @@ def test_an_untrusted_certificate_is_told_and_not_retried(get, slept, monkeypatc
 
 
 def test_no_server_at_all_is_told_with_the_systems_words(tmp_path, slept):
+    told = Told()
     with pytest.raises(MissingDataError, match=r"no answer.*refused.*6 times in a row.*By hand"):
-        download("http://127.0.0.1:1/a.tar", tmp_path / "a.tar", Silent())
+        download("http://127.0.0.1:1/a.tar", tmp_path / "a.tar", told)
+    assert told.begun == [("a.tar: download", None, 0)]
+    assert "next try in 16 s" in told.notes[-1]
     assert slept == [1, 2, 4, 8, 16]
     assert list(tmp_path.iterdir()) == []
 

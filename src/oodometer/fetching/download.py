@@ -111,6 +111,8 @@ class _Meter:
         self._position = position
 
     def note(self, text: str) -> None:
+        if self._position is None:
+            self.move_to(0, None)  # no server has answered yet, but somebody waits
         self._observer.note(text)
 
 
