@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from oodometer.errors import ModelError
+from oodometer.errors import ArgumentError, ModelError
 from oodometer.models import ModelOptions, Normalization, load_model
 from oodometer.models.torch import TorchModel
 
@@ -113,6 +113,12 @@ def test_a_saved_model_gives_the_same_logits(saved):
     loaded = load_model(str(path))
     np.testing.assert_allclose(loaded.predict(IMAGES), TorchModel(module).predict(IMAGES), atol=1e-5)
     assert loaded.name == path.name
+    with pytest.raises(ArgumentError, match="takes no compile"):
+        load_model(str(path), ModelOptions(compile=True))
+    if path.suffix == ".pt2":  # which was exported for pictures of one size
+        assert loaded.input_size.sizes == ((32, 32),)
+        with pytest.raises(ModelError, match="32x32"):
+            loaded.predict(GRAY)
 
 
 DETONATED = []

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from oodometer.errors import ArgumentError, ModelError
 from oodometer.models.batching import LARGEST, find_batch_size, is_out_of_memory
 from oodometer.models.normalization import Normalization
 from oodometer.models.options import ModelOptions
+from oodometer.models.picking import pick_outputs
 from oodometer.models.sizing import InputSize, fitted
 from oodometer.types import Image, Images, LabelSpace, Logits
 
@@ -58,7 +56,7 @@ class AdaptedModel:
     ArgumentError
         If resizing was asked for and the model declares no size.
     ModelError
-        If the file that names the outputs does not name each class of the data set once.
+        If the file that names the outputs cannot be read, or does not fit the classes of the data set.
     """
 
     def __init__(self, network: Network, options: ModelOptions, space: LabelSpace | None) -> None:
@@ -71,9 +69,10 @@ class AdaptedModel:
         if options.resize and self.input_size is None:
             raise ArgumentError(f"{self.name} declares no input size to resize to; leave the option out.")
         self.resized = str(self.input_size) if options.resize else None
-        self._width, self._columns = _columns(options, space)
+        self._offset = options.logits_offset
+        self._picked = None if options.classes is None else pick_outputs(Path(options.classes), space)
         self._probabilities = "probabilities" in (options.outputs, getattr(network, "outputs", None))
-        self.settings = {**getattr(network, "settings", {}), **_of_outputs(options, self._probabilities)}
+        self.settings = {**getattr(network, "settings", {}), **self._of_outputs()}
         self._most = LARGEST
 
     def predict(self, images: Images) -> Logits:
@@ -117,51 +116,18 @@ class AdaptedModel:
                 f"{self.name} gives probabilities where logits are expected: each row is at least 0 and sums to 1. Say "
                 "so (--outputs probabilities), and their logarithm is taken, which has the same softmax."
             )
-        if self._width not in (None, outputs.shape[1]):
-            raise ModelError(
-                f"{self._options.classes} names {self._width} outputs, and {self.name} has {outputs.shape[1]}."
-            )
-        return outputs[:, self._columns]
+        return outputs[:, self._offset :] if self._picked is None else self._picked.apply(outputs, self.name)
 
-
-def _columns(options: ModelOptions, space: LabelSpace | None) -> tuple[int | None, slice | NDArray[np.intp]]:
-    """Return how many outputs the model must have, if that is known, and which of them are the data set's classes."""
-    if options.classes is None:
-        return None, slice(options.logits_offset, None)
-    if space is None:
-        raise ArgumentError("The classes of a model's outputs were named, but no label space to pick from them.")
-    path = Path(options.classes)
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ModelError(f"The classes of the model's outputs cannot be read: {path}: {error}.") from error
-    known = set(space.classes)
-    names = [line.strip() if line.strip() in known else line.strip().partition(" ")[0] for line in lines]
-    places = {name: i for i, name in enumerate(names)}
-    missing = [name for name in space.classes if name not in places]
-    counts = Counter(names)
-    twice = [name for name in space.classes if counts[name] > 1]
-    for found, what in ((missing, "does not name"), (twice, "names more than once")):
-        if found:
-            raise ModelError(
-                f"{path} {what} {len(found)} of the {space.width} classes of {space.name}, such as {found[0]!r}. Each "
-                "line names the class of one output, in their order."
-            )
-    return len(names), np.array([places[name] for name in space.classes])
-
-
-def _of_outputs(options: ModelOptions, probabilities: bool) -> dict[str, str]:
-    """Say what is made of the outputs, as far as it is not the usual thing."""
-    found = {}
-    if probabilities:
-        found["Outputs"] = "probabilities, of which the logarithm was taken"
-    if options.logits_offset:
-        found["Outputs left out"] = f"the first {options.logits_offset}"
-    if options.classes is not None:
-        path = Path(options.classes)
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        found["Outputs picked by name"] = f"{path.name}, SHA-256 {digest[:16]}"
-    return found
+    def _of_outputs(self) -> dict[str, str]:
+        """Say what is made of the outputs, as far as it is not the usual thing."""
+        found = {}
+        if self._probabilities:
+            found["Outputs"] = "probabilities, of which the logarithm was taken"
+        if self._offset:
+            found["Outputs left out"] = f"the first {self._offset}"
+        if self._picked is not None:
+            found["Outputs picked by name"] = str(self._picked)
+        return found
 
 
 def _are_probabilities(outputs: Logits) -> bool:

@@ -43,7 +43,7 @@ class Normalization:
     def apply(self, images: Images) -> NDArray[np.float32]:
         """Normalise N x height x width x 3 pictures; the result is float32 of that shape, in the network's order."""
         mean, std = (np.array(values, dtype=np.float32) for values in (self.mean, self.std))
-        inputs: NDArray[np.float32] = (images.astype(np.float32) / 255 - mean) / std
+        inputs: NDArray[np.float32] = (images.astype(np.float32) / np.float32(255) - mean) / std
         return np.ascontiguousarray(inputs[..., ::-1]) if self.channels == "BGR" else inputs
 
     def record(self) -> dict[str, Any]:

@@ -54,7 +54,8 @@ class ModelOptions:
     classes
         A text file that names the class of each output, one a line, by the identifiers of the data set's classes (wnids
         for ImageNet; what follows them on the line is ignored). The columns of the data set's classes are then picked
-        by name, so that a head of 21,000 classes can be evaluated on 1000.
+        by name, so that a head of 21,000 classes can be evaluated on 1000; the model is always wrong on those (one in a
+        hundred at most) that it lacks.
     prompts
         Of zero-shot models: ``"imagenet80"``, the templates of the published results; ``"imagenet7"``, the subset of
         them that CLIP's authors selected, with an eleventh of the work; or a text file of templates, one a line, with

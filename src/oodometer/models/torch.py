@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-import torch.export.passes
 
 from oodometer.errors import ModelError
 from oodometer.models.importing import called, first_line, imported
@@ -157,7 +156,9 @@ def from_file(path: Path, options: ModelOptions) -> TorchModel:
             with _no_arbitrary_pickle(), _quiet():
                 program = torch.export.load(path)
                 if options.device != "cpu":
-                    program = torch.export.passes.move_to_device_pass(program, options.device)
+                    from torch.export.passes import move_to_device_pass
+
+                    program = move_to_device_pass(program, options.device)
                 module, (batch, size) = program.module(), _fixed_shape(program)
         else:
             with _quiet():

@@ -1,0 +1,63 @@
+"""How far the ways of running a PyTorch model change its logits, and the demo model as a file."""
+
+import warnings
+
+import numpy as np
+import pytest
+import torch
+
+from oodometer.models import ModelOptions, load_model
+from oodometer.models.torch import TorchModel
+
+pytestmark = pytest.mark.frameworks
+
+
+@pytest.fixture(scope="module")
+def demo():
+    return load_model("demo")
+
+
+@pytest.mark.parametrize(
+    ("options", "share"),
+    [
+        ({"channels_last": True}, 1e-5),
+        ({"compile": True}, 1e-5),
+        ({"dtype": "bf16"}, 0.1),
+        ({"dtype": "fp16"}, 0.02),
+    ],
+    ids=str,
+)
+def test_no_way_of_running_changes_more_than_its_float_noise(demo, pictures, options, share):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the compiler's own
+        found = load_model("demo", ModelOptions(**options)).predict(pictures)
+    expected = demo.predict(pictures)
+    apart = np.abs(found - expected).max() / np.abs(expected).max()
+    assert 0 < apart < share
+
+
+def test_no_batch_size_changes_more_than_float_noise(demo, pictures):
+    one_by_one = np.concatenate([demo.predict(p[None]) for p in pictures])
+    np.testing.assert_allclose(demo.predict(pictures), one_by_one, atol=1e-4)
+
+
+@pytest.mark.parametrize("suffix", [".pt2", ".pt"])
+def test_the_demo_model_is_the_same_as_a_file(demo, pictures, tmp_path, agree, suffix):
+    path, module = tmp_path / f"demo{suffix}", demo._network.module
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PyTorch has deprecated TorchScript; users still have the files
+        if suffix == ".pt2":
+            batch = torch.export.Dim("batch")
+            torch.export.save(
+                torch.export.export(module, (torch.zeros(2, 3, 224, 224),), dynamic_shapes=({0: batch},)), path
+            )
+        else:
+            torch.jit.trace(module, torch.zeros(2, 3, 224, 224)).save(str(path))
+    loaded = load_model(str(path), ModelOptions(normalization=demo.normalization))
+    agree(loaded.predict(pictures), demo.predict(pictures))
+
+
+def test_a_module_is_moved_only_if_a_device_is_named():
+    module = torch.nn.Conv2d(3, 4, 3)
+    assert TorchModel(module).module is module
+    assert TorchModel(module, options=ModelOptions(device="cpu")).environment["device"] == "cpu"
