@@ -28,19 +28,15 @@ class Encoding:
 
 def _jpeg(image: Image) -> bytes:
     """Encode as Pillow does with ``quality=85, optimize=True``, byte for byte (4:2:0, optimised tables)."""
-    import cv2
+    from oodometer.jpeg_file import encode_jpeg  # imports Numba
 
-    return _by_opencv(".jpg", image, cv2.IMWRITE_JPEG_QUALITY, 85, cv2.IMWRITE_JPEG_OPTIMIZE, 1)
+    return encode_jpeg(image, 85)
 
 
 def _png(image: Image) -> bytes:
-    return _by_opencv(".png", image)
-
-
-def _by_opencv(extension: str, image: Image, *parameters: int) -> bytes:
     import cv2
 
-    _, encoded = cv2.imencode(extension, cv2.cvtColor(image, cv2.COLOR_RGB2BGR), parameters)
+    _, encoded = cv2.imencode(".png", cv2.cvtColor(image, cv2.COLOR_RGB2BGR))
     return encoded.tobytes()
 
 

@@ -61,6 +61,7 @@ class _TreeBlock:
         self._place, self._number, self._items = place, number, items
         self._listed = listed(place.folder, number)
         self._journal = _Journal(place.folder.unfinished / f"{number:05d}.journal")
+        self._root = os.fspath(place.folder.path)
         self._positions = {cell: position for position, cell in enumerate(place.cells)}
         self._claims = {**self._claims_of_rows(), **self._journal.read()}
         self._whole: Claims = {}
@@ -84,7 +85,7 @@ class _TreeBlock:
         return True
 
     def put(self, item: Item, cell: Cell, data: bytes) -> None:
-        path = self._place.folder.path / _path(item, cell)
+        path = f"{self._root}/{_path(item, cell)}"
         with mapped_errors(f"writing {path}"):
             _write(path, item.number, data)
             claim = sha256(data).hexdigest(), len(data)
@@ -94,7 +95,9 @@ class _TreeBlock:
 
     def drop(self, item: Item) -> None:
         for cell in self._place.cells:
-            (self._place.folder.path / _path(item, cell)).unlink(missing_ok=True)
+            path = Path(self._root, _path(item, cell))
+            for leftover in (path, path.with_name(_unfinished(item.number))):
+                leftover.unlink(missing_ok=True)
 
     def close(self, pool: Executor) -> list[Picture]:
         rows = [
@@ -116,25 +119,33 @@ def _path(item: Item, cell: Cell) -> str:
     return f"{cell.folder}/{item.name}"
 
 
-def _write(path: Path, number: int, data: bytes) -> None:
+def _unfinished(number: int) -> str:
+    """Return what a file is called until it is whole: always the same, so what a killed process leaves is replaced."""
+    return f".{number}{TEMPORARY}"
+
+
+def _write(path: str, number: int, data: bytes) -> None:
     """Write a file so that it never has its name in part.
 
     It is not flushed to the disk, which would take most of the time: what a power failure leaves damaged is found by
-    its checksum. Until it is whole it is always called the same, so that what a killed process leaves is overwritten.
+    its checksum.
     """
-    temporary = path.with_name(f".{number}{TEMPORARY}")
+    # Names are text here: paths as objects would take as long as the file itself.
+    folder = path.rpartition("/")[0]
+    temporary = f"{folder}/{_unfinished(number)}"
     try:
         try:
-            file = temporary.open("wb")
+            file = open(temporary, "wb", buffering=0)  # noqa: PTH123, SIM115
         except FileNotFoundError:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            file = temporary.open("wb")
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            file = open(temporary, "wb", buffering=0)  # noqa: PTH123, SIM115
         with file:
-            file.write(data)
-        temporary.replace(path)
+            if file.write(data) < len(data):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        os.replace(temporary, path)  # noqa: PTH105
     except BaseException:
         with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
+            Path(temporary).unlink(missing_ok=True)
         raise
 
 
