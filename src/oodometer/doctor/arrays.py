@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from oodometer.doctor.cells import Cell, check_copies
+from oodometer.doctor.cells import Cell
+from oodometer.doctor.copies import find_copies
 from oodometer.doctor.diagnosis import Findings
 from oodometer.doctor.grid import note_corruptions
 from oodometer.doctor.labels import check_labels, check_order
@@ -61,7 +62,7 @@ def examine_cifar(root: Path, classes: int, reader: Reader, findings: Findings) 
     if labels is not None:
         check_labels(labels, length, classes, findings)
         check_order(labels, length, findings)
-    _note_names(list(arrays), findings)
+    _note_names([file.stem for file in files if file.stem != "labels"], findings)
     digests = _read(arrays, reader, findings)
     _check_blank(arrays, digests, findings)
     if whole:
@@ -105,7 +106,8 @@ def _load(file: Path, findings: Findings) -> Array | None:
     try:
         return np.lib.format.open_memmap(file, mode="r")
     except (OSError, ValueError, EOFError, SyntaxError) as error:
-        reason = str(error).rstrip(".") or type(error).__name__
+        short = "mmap length" in str(error)
+        reason = "it is shorter than its header says" if short else str(error).rstrip(".") or type(error).__name__
         findings.fault(
             "damaged-array", f"{file.name} cannot be read: {reason}.", "Copy, fetch or make it again.", [file.name]
         )
@@ -188,4 +190,4 @@ def _compare(arrays: Mapping[str, Array], digests: Mapping[str, Digests], findin
         pixels: NDArray[np.uint8] = arrays[cell.corruption][(severity - 1) * len(cell.rows) + at]
         return pixels if pixels.ndim == 3 else pixels[:, :, None]
 
-    check_copies(cells, ids, look, findings)
+    find_copies(cells, look).report(ids, findings)

@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 from oodometer.building.manifest import KIND, BuildFolder, Manifest
 from oodometer.building.verify import verify
 from oodometer.datasets.decode import decode
-from oodometer.doctor.cells import Cell, check_copies
+from oodometer.doctor.cells import Cell
+from oodometer.doctor.copies import find_copies
 from oodometer.doctor.diagnosis import Findings
 from oodometer.doctor.order import check_order
 from oodometer.doctor.reading import Reader
 from oodometer.errors import StoreError
+from oodometer.report.words import listed
 from oodometer.types import CLEAN
 
 __all__ = ["examine_build", "find_build"]
@@ -127,6 +129,12 @@ def _compare(folder: BuildFolder, findings: Findings) -> None:
     def look(cell: Cell, at: int) -> NDArray[np.uint8]:
         return np.asarray(decode(folder.path / cell.name / names[cell.rows[at]]))
 
-    check_copies(cells, names, look, findings)
+    for equal in find_copies(cells, look).equal:
+        findings.note(
+            "cells-equal",
+            f"{listed(equal, most=6)} hold the same files: there, the corruption gives the same for all strengths.",
+            "Nothing to do if these strengths are meant.",
+            equal,
+        )
     if cells and cells[0].corruption == CLEAN.corruption:
         check_order(cells[0], cells[1:], look, findings)

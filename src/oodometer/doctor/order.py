@@ -48,16 +48,19 @@ def check_order(clean: Cell, cells: Sequence[Cell], look: Look, findings: Findin
             continue
         originals = [_at(clean, row, look) for row in rows]
         distances = [[_distance(_at(c, row, look), o) for row, o in zip(rows, originals, strict=True)] for c in there]
-        for (weak, nearer), (strong, further) in pairwise(zip(there, distances, strict=True)):
-            turned = int((np.array(nearer) > further).sum())
-            if turned >= _SURE * len(rows):
-                findings.fault(
-                    "severity-order",
-                    f"{strong.name} is nearer to the clean images than {weak.name}, in {turned} of the {len(rows)} "
-                    "images that were compared.",
-                    "The severities of this corruption are interchanged: copy, unpack or make it again.",
-                    [weak.name, strong.name],
-                )
+        turned = [
+            (weak.name, strong.name)
+            for (weak, near), (strong, far) in pairwise(zip(there, distances, strict=True))
+            if (np.array(near) > far).sum() >= _SURE * len(rows)
+        ]
+        if turned:
+            found = ", and ".join(f"{strong} than {weak}" for weak, strong in turned)
+            findings.fault(
+                "severity-order",
+                f"Nearer to the clean images, at a higher severity: {found}; in nearly all of {len(rows)} images.",
+                "Severities are interchanged: copy, unpack or make this corruption again.",
+                dict.fromkeys(name for pair in turned for name in pair),
+            )
 
 
 def _comparable(cells: Sequence[Cell]) -> list[int]:

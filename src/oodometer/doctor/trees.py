@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oodometer.datasets.decode import decode
-from oodometer.doctor.cells import Cell, check_copies, check_same_images, most_common
+from oodometer.doctor.cells import Cell, check_same_images, most_common
 from oodometer.doctor.classes import check_classes, check_total
+from oodometer.doctor.copies import find_copies
 from oodometer.doctor.diagnosis import Findings
 from oodometer.doctor.grid import check_conditions, find_grid
 from oodometer.doctor.names import check_names
@@ -206,7 +207,7 @@ def _compare(cells: Sequence[Cell], ids: Sequence[str], kind: str, look: _Pictur
     check_total(whole, norm, findings)
     check_validation_names(whole, findings)
     check_sizes(corrupted, ids, norm, findings)
-    check_copies(cells, ids, look, findings)
+    find_copies(cells, look).report(ids, findings)
     if clean is not None:
         check_order(clean, corrupted, look, findings)
         if look.clean is not None:

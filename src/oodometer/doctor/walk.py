@@ -31,8 +31,7 @@ _MEANING: tuple[tuple[str, Severity, str, str, str], ...] = (
         "hidden",
         "note",
         "hidden-files",
-        "Hidden entries, such as of an operating system or an editor; they are passed over here, but other loaders "
-        "take them for images or classes",
+        "Hidden entries, which other loaders take for images or classes",
         "Delete them.",
     ),
     (
