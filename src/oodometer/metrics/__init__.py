@@ -61,6 +61,7 @@ from oodometer.metrics.paired import (
     mce_difference,
     mcnemar_test,
     mean_corruption_error_difference,
+    mean_error_difference,
     sign_flip_test,
 )
 from oodometer.metrics.sequences import flip_rate, mean_flip_rate, top5_distance
@@ -108,6 +109,7 @@ __all__ = [
     "mean_corruption_error",
     "mean_corruption_error_difference",
     "mean_corruption_error_estimate",
+    "mean_error_difference",
     "mean_error_estimate",
     "mean_flip_rate",
     "nll_estimate",

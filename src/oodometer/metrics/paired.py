@@ -34,6 +34,7 @@ __all__ = [
     "mce_difference",
     "mcnemar_test",
     "mean_corruption_error_difference",
+    "mean_error_difference",
     "sign_flip_test",
 ]
 
@@ -55,7 +56,14 @@ def error_differences(first: Misses, second: Misses) -> dict[str, Estimate]:
 
 def mean_corruption_error_difference(first: Misses, second: Misses) -> Estimate:
     """Estimate the difference of the mean errors over the 15 corruptions, no baseline."""
-    return _mean_difference(only_imagenet_c(first), only_imagenet_c(second))
+    return mean_error_difference(only_imagenet_c(first), only_imagenet_c(second))
+
+
+def mean_error_difference(first: Misses, second: Misses) -> Estimate:
+    """Estimate the difference of the mean errors over all corruptions given, the same for both."""
+    if list(first) != list(second) or not first:
+        raise MetricError("A difference of mean errors needs the same corruptions for both, and at least one.")
+    return _mean_difference(first, second)
 
 
 def mce_difference(first: Misses, second: Misses, baseline: BaselineSpec = "alexnet") -> Estimate:

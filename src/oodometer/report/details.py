@@ -66,8 +66,11 @@ def _confidence(confidences: NDArray[np.float32], hits: NDArray[np.bool_]) -> Co
 
 
 def prediction_changes(table: Table) -> Misses | None:
-    """Tell where a corruption changes the prediction; ``None`` without clean images."""
-    if CLEAN not in table.conditions:
+    """Tell where a corruption changes the prediction.
+
+    ``None`` without clean images, or where images went through some conditions only: hardly any was seen under both.
+    """
+    if CLEAN not in table.conditions or not table.seen.all():
         return None
     found = predictions(table)
     return metrics.changes(by_corruption(table, found), of_clean(table, found))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from oodometer.report.summary import BaselineName, Corruptions, Counts, Renditions, Summary
+from oodometer.report.summary import BaselineName, Corruptions, Counts, Design, Renditions, Summary
 from oodometer.report.words import count
 
 __all__ = ["Fact", "facts"]
@@ -34,6 +34,8 @@ def facts(summary: Summary) -> tuple[Fact, ...]:
     found += [Fact(name, value) for name, value in model.settings.items()]
     if summary.corruptions is not None:
         found += _of_benchmark("ImageNet-C", summary.corruptions)
+        if summary.corruptions.design is not None:
+            found.append(Fact("ImageNet-C design", _design(summary.corruptions.design)))
         baseline = summary.corruptions.baseline
         found.append(Fact("Baseline", "none" if baseline is None else _baseline(baseline)))
     if summary.renditions is not None:
@@ -46,6 +48,17 @@ def _of_benchmark(name: str, part: Corruptions | Renditions) -> Iterator[Fact]:
     yield Fact(f"{name} images", f"{part.dataset}: {_images(part.counts)}")
     made = f"; edition {protocol.edition}, method {protocol.method}, seed {protocol.seed}"
     yield Fact(f"{name} protocol", protocol.label + (made if isinstance(part, Corruptions) else ""))
+
+
+def _design(design: Design) -> str:
+    """Say how much was done, and of what it is a part."""
+    goal = "" if design.half_width is None else f"precision of {100 * design.half_width:g} points"
+    aim = " and ".join(filter(None, [goal, "paired with another run" if design.paired else ""]))
+    each = f"{design.fewest}" if design.fewest == design.most else f"{design.fewest} to {design.most}"
+    return (
+        f"{aim}: {each} of {design.conditions} conditions an image, {design.passes:,} passes, "
+        f"{100 * design.share:.{1 if design.share >= 0.01 else 2}f} % of the full cost"
+    )
 
 
 def _baseline(baseline: BaselineName) -> str:

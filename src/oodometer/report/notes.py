@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from oodometer.report.summary import Corruptions, Counts, Renditions
+from oodometer.report.summary import Corruptions, Counts, Design, Renditions
 from oodometer.report.words import count, listed, percent
 from oodometer.store import Manifest
 
@@ -31,7 +31,8 @@ def notes(manifest: Manifest, corruptions: Corruptions | None, renditions: Rendi
     found = [*_on_size(manifest)]
     for name, part in (("imagenet-c", corruptions), ("imagenet-r", renditions)):
         if part is not None:
-            found += _on_counts(name, part.counts)
+            reached = isinstance(part, Corruptions) and part.design is not None and part.design.reached
+            found += _on_counts(name, part.counts, partial=part.counts.partial and not reached)
         elif (record := manifest.benchmark(name)) is not None:
             found.append(f"None of the {count(record.images, 'image')} of {name} has been measured yet.")
     if corruptions is not None:
@@ -53,8 +54,8 @@ def _on_size(manifest: Manifest) -> Iterator[str]:
         )
 
 
-def _on_counts(name: str, counts: Counts) -> Iterator[str]:
-    if counts.partial:
+def _on_counts(name: str, counts: Counts, *, partial: bool) -> Iterator[str]:
+    if partial:
         yield (
             f"This run is partial: its numbers rest on {counts.measured:,} of the {counts.planned:,} images planned "
             f"for {name}. Images are taken in a seeded random order, so they are valid estimates with wider intervals. "
@@ -69,7 +70,29 @@ def _on_counts(name: str, counts: Counts) -> Iterator[str]:
         )
 
 
+def _on_design(part: Corruptions, design: Design) -> Iterator[str]:
+    """Say what a precision means where the images do not suffice for it."""
+    number, wanted = part.mce or part.mean_error, design.half_width
+    if wanted is None or design.paired or number is None or (number.high - number.low) / 2 <= wanted:
+        return
+    images = count(part.counts.planned, "image")
+    if design.reached and design.of_all is not None:
+        yield (
+            f"{images} cannot tell the {_called(part)} to {percent(wanted)} points, not even under all conditions. The "
+            f"run stopped when it knew to {percent(wanted)} points what they would give then: "
+            f"{percent(design.of_all.value)}, between {percent(design.of_all.low)} and {percent(design.of_all.high)}."
+        )
+    elif not part.counts.partial:
+        yield f"All of {images} were used, and the precision of {percent(wanted)} points was not reached."
+
+
+def _called(part: Corruptions) -> str:
+    return "mCE" if part.mce is not None else part.mean_error_title.lower()
+
+
 def _on_corruptions(part: Corruptions) -> Iterator[str]:
+    if part.design is not None:
+        yield from _on_design(part, part.design)
     if part.mce_unavailable:
         yield f"There is no mCE. {part.mce_unavailable}{_remedy(part)}"
     elif part.relative_mce_unavailable:

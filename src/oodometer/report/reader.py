@@ -11,6 +11,7 @@ from oodometer.errors import MetricError, StoreError
 from oodometer.families import EXTRA, FAMILIES, IMAGENET_C
 from oodometer.metrics import Baseline, BaselineSpec, Estimate, Misses
 from oodometer.report import details
+from oodometer.report.design import design
 from oodometer.report.notes import notes
 from oodometer.report.summary import (
     BaselineName,
@@ -99,6 +100,7 @@ def _corruptions(store: RunStore, record: BenchmarkRecord | None, spec: Baseline
         label_space=space,
         protocol=record.protocol,
         counts=_counts(store, record, table),
+        design=design(store, record, table, baseline),
         baseline=None if baseline is None else _named(baseline),
         rows=tuple(rows[name] for name in IMAGENET_C if name in rows),
         extra=tuple(rows[name] for name in dict.fromkeys([*EXTRA, *rows]) if name in rows and name not in IMAGENET_C),

@@ -16,6 +16,7 @@ __all__ = [
     "Confidence",
     "Corruptions",
     "Counts",
+    "Design",
     "Losses",
     "OfClass",
     "OfFamily",
@@ -46,6 +47,28 @@ class Counts:
     def partial(self) -> bool:
         """Whether the run stopped before all planned images were done."""
         return self.done < self.planned
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """How images and conditions were chosen, in a run in which no image went through all conditions.
+
+    ``half_width`` is half the width that the interval of the mCE may have, or, where the run is ``paired`` with
+    another, of the difference from it; ``reached`` says whether that is so. An image went through ``fewest`` to
+    ``most`` of the ``conditions``, in all through ``passes``; ``share`` is the part of the cost of the full run,
+    decoding included. ``of_all`` is what all conditions of all planned images would give for the mCE (for the mean
+    error, if there is no baseline), with the interval of that.
+    """
+
+    half_width: float | None
+    paired: bool
+    fewest: int
+    most: int
+    conditions: int
+    passes: int
+    share: float
+    reached: bool
+    of_all: Estimate | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +186,7 @@ class Corruptions:
     label_space: str
     protocol: Protocol
     counts: Counts
+    design: Design | None
     baseline: BaselineName | None
     rows: tuple[Row, ...]
     extra: tuple[Row, ...]

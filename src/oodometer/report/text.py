@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import rich.box
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
 from oodometer.families import SEVERITIES
-from oodometer.metrics import Estimate
 from oodometer.report.facts import facts
 from oodometer.report.headlines import headlines
 from oodometer.report.heat import LIGHT, step
 from oodometer.report.html import table_html
+from oodometer.report.layout import WIDTH, notes_grid, pairs_grid, plain_text, safe_text, table_grid, with_ends
 from oodometer.report.summary import Corruptions, Row, Summary
-from oodometer.report.words import UNDEFINED, count, interval, percent, printable
+from oodometer.report.words import UNDEFINED, count, interval, percent
 
 __all__ = ["WIDTH", "ResultTable"]
 
-WIDTH = 100
-"""Columns of the plain text."""
-
-# Horizontal rules only, in characters that every terminal, log and mail can show.
-_RULES = rich.box.Box("    \n    \n -- \n    \n -- \n -- \n    \n    \n", ascii=True)
 _HEAT = tuple(Style(color=text, bgcolor=background) for background, text in LIGHT)
-_LONGEST, _CE = 600, 20
-"""How many characters of a text from outside are shown, and of the heading of the last column."""
+_CE = 20
+"""How many characters of the heading of the last column are shown."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -44,11 +37,7 @@ class ResultTable:
     summary: Summary
 
     def __str__(self) -> str:
-        # A width of its own: text that goes to a file must not depend on the window it was made in.
-        console = Console(file=io.StringIO(), width=WIDTH, color_system=None, legacy_windows=False)
-        with console.capture() as capture:
-            console.print(self)
-        return "\n".join(line.rstrip() for line in capture.get().splitlines())
+        return plain_text([self])
 
     def __repr__(self) -> str:
         return str(self)
@@ -62,7 +51,7 @@ class ResultTable:
 
 def _parts(summary: Summary) -> Iterator[RenderableType]:
     """Lay out the whole result from top to bottom."""
-    yield _facts(summary)
+    yield pairs_grid((fact.name, fact.value) for fact in facts(summary))
     yield ""
     if summary.corruptions is not None and (summary.corruptions.rows or summary.corruptions.extra):
         yield _errors(summary.corruptions)
@@ -71,33 +60,17 @@ def _parts(summary: Summary) -> Iterator[RenderableType]:
     if summary.notes:
         yield ""
         yield Text("Before you quote these numbers", style="bold")
-        yield _notes(summary)
-
-
-def _grid() -> Table:
-    return Table(box=_RULES, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, collapse_padding=True)
-
-
-def _facts(summary: Summary) -> RenderableType:
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(style="bold", no_wrap=True)
-    grid.add_column(overflow="fold")
-    for fact in facts(summary):
-        grid.add_row(fact.name, _text(fact.value))
-    return grid
+        yield notes_grid(summary.notes)
 
 
 def _errors(part: Corruptions) -> Table:
     """Tabulate the error of every corruption at every severity."""
-    table = _grid()
-    table.title = "Top-1 error in percent, with 95 % intervals"
-    table.title_justify, table.title_style = "left", "bold"
-    table.caption, table.caption_justify = _width_of_cells(part), "left"
+    table = table_grid("Top-1 error in percent, with 95 % intervals", _width_of_cells(part))
     table.add_column("severity")
     for severity in SEVERITIES:
         table.add_column(str(severity), justify="right", width=5)
     table.add_column(" mean")
-    table.add_column(_text(f" CE ({part.baseline.name})" if part.baseline else " CE", _CE))
+    table.add_column(safe_text(f" CE ({part.baseline.name})" if part.baseline else " CE", _CE))
     for _, rows in part.families:
         _add(table, rows)
     if part.extra:
@@ -110,8 +83,10 @@ def _width_of_cells(part: Corruptions) -> str:
     """Say how far the error of a single cell is known, for which the table has no room."""
     cells = [error for row in (*part.rows, *part.extra) for error in row.errors]
     widest = max(max(cell.value - cell.low, cell.high - cell.value) for cell in cells)
+    fewest, most = (pick(cell.n for cell in cells) for pick in (min, max))
+    images = count(most, "image") if fewest == most else f"{fewest:,} to {count(most, 'image')}"
     return (
-        f"Each cell is the error on {count(part.counts.measured, 'image')}: its own interval reaches up to "
+        f"Each cell is the error on {images}: its own interval reaches up to "
         f"{percent(widest)} points to a side."
     )
 
@@ -119,19 +94,13 @@ def _width_of_cells(part: Corruptions) -> str:
 def _add(table: Table, rows: Sequence[Row]) -> None:
     for row in rows:
         cells = [Text(f"{percent(error.value):>5}", style=_HEAT[step(error.value)]) for error in row.errors]
-        ce = UNDEFINED if row.ce is None else _with_ends(row.ce)
-        table.add_row(_text(row.name), *cells, _with_ends(row.mean), ce)
+        table.add_row(safe_text(row.name), *cells, with_ends(row.mean), with_ends(row.ce))
     table.add_section()
-
-
-def _with_ends(estimate: Estimate) -> str:
-    """Write value and interval so that they stand under each other in a column."""
-    return f"{percent(estimate.value):>5} {interval(estimate)}"
 
 
 def _numbers(summary: Summary) -> Table:
     """Tabulate the numbers that a run is quoted by."""
-    table = _grid()
+    table = table_grid()
     table.add_column("in percent")
     table.add_column("value", justify="right")
     table.add_column("95 % interval", justify="right")
@@ -140,20 +109,5 @@ def _numbers(summary: Summary) -> Table:
     for line in headlines(summary):
         number = line.estimate
         value, ends = (UNDEFINED, "") if number is None else (percent(number.value), interval(number))
-        table.add_row(_text(line.title), Text(value, style="bold"), ends, line.images, line.better)
+        table.add_row(safe_text(line.title), Text(value, style="bold"), ends, line.images, line.better)
     return table
-
-
-def _notes(summary: Summary) -> RenderableType:
-    grid = Table.grid(padding=(0, 1))
-    grid.add_column()
-    grid.add_column(overflow="fold")
-    for note in summary.notes:
-        grid.add_row("-", _text(note))
-    return grid
-
-
-def _text(text: str, longest: int = _LONGEST) -> Text:
-    """Make text of what may hold names from outside: no markup, nothing that a terminal obeys, no endless name."""
-    shown = printable(text)
-    return Text(shown if len(shown) <= longest else f"{shown[: longest - 3]}...")

@@ -13,7 +13,7 @@ UNDEFINED = "n/a"
 
 def percent(value: float) -> str:
     """Write a fraction in percent with one decimal, without the sign: 0.6467 is ``64.7``."""
-    return f"{100 * value:.1f}" if math.isfinite(value) else UNDEFINED
+    return f"{round(100 * value, 1) + 0:.1f}" if math.isfinite(value) else UNDEFINED  # + 0: no "-0.0"
 
 
 def decimal(value: float) -> str:
