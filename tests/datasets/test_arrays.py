@@ -207,11 +207,17 @@ def test_commas_in_names(tmp_path):
 
 def test_j3_labels_that_repeat_five_times_are_told(tmp_path):
     root = write_npy(tmp_path, pixels(50, 4, 4, 3), np.tile(np.arange(10), 5))
-    assert "repeat five times" in open_dataset(root).notes[1]
-    write_npy(root, pixels(50, 4, 4, 3), np.repeat(np.arange(10), 5))
-    assert len(open_dataset(root).notes) == 1
-    write_npy(root, pixels(5, 4, 4, 3), np.zeros(5, int))
-    assert len(open_dataset(root).notes) == 1
+    assert "repeat five times" in open_dataset(root, label_space="cifar-10").notes[1]
+    for labels in (np.repeat(np.arange(10), 5), np.zeros(5, int)):
+        write_npy(root, pixels(len(labels), 4, 4, 3), labels)
+        assert len(open_dataset(root, label_space="cifar-10").notes) == 1
+
+
+def test_indices_without_names_are_told(tmp_path):
+    root = write_npy(tmp_path, pixels(3, 4, 4, 3), [1, 0, 1])
+    assert "class indices without names, taken for 2 classes of your own" in open_dataset(root).notes[1]
+    assert open_dataset(f"npy:{root}", classes=2).notes == ()
+    assert open_dataset(f"npy:{root}", label_space="cifar-10").notes == ()
 
 
 def test_labels_and_images_of_different_lengths(tmp_path):

@@ -133,13 +133,12 @@ def test_a_cell_that_is_not_there(tree, corruption, severity):
 
 
 def test_other_folders_are_passed_over_with_a_note(tree):
-    write_folder(
-        tree,
-        {f"clean/{FISH}/a.JPEG": b"", f"frosst/clear/{FISH}/a.JPEG": b"", "fog2/1/x/a.png": b"", "fog2/6/x/a.png": b""},
-    )
-    notes = open_dataset(tree).notes
-    assert any(note.endswith("were passed over: fog2, frosst.") for note in notes)
-    assert not any("clean" in note for note in notes)
+    others = ["clean", "frosst/clear", "fog2/1/x", "fog2/6/x", "fog/2.5"]
+    write_folder(tree, {f"{folder}/{FISH}/a.JPEG": b"" for folder in others})
+    dataset = open_dataset(tree)
+    assert len(dataset.conditions) == 4
+    assert any(note.endswith("were passed over: fog2, frosst, fog/2.5.") for note in dataset.notes)
+    assert not any("clean" in note for note in dataset.notes)
 
 
 def test_one_corruption_twice(tree):

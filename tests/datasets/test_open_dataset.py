@@ -246,7 +246,13 @@ def test_every_kind_says_what_it_misses(tmp_path, kind):
 
 def test_wrong_arguments(tmp_path):
     root = write_folder(tmp_path, FILES)
-    for wrong in ({"orientation": "up"}, {"classes": 0}, {"classes": 3}, {"label_space": "imagenet-2k"}):
+    for wrong in (
+        {"orientation": "up"},
+        {"classes": 0},
+        {"classes": 3},
+        {"label_space": "imagenet-2k"},
+        {"label_space": 3},
+    ):
         with pytest.raises(ArgumentError):
             open_dataset(root, **wrong)
 
@@ -387,6 +393,8 @@ def test_patterns(tmp_path):
     assert ids(f"webdataset:{tmp_path}/s-{{010,001}}.tar") == [whole[3], whole[1]]
     with pytest.raises(DatasetError, match=r"2 of the 5 files of .* are missing: .*s-003.tar, .*s-004.tar"):
         ids(f"webdataset:{tmp_path}/s-{{000..004}}.tar")
+    with pytest.raises(DatasetError, match="stand for more than 1000000 files"):
+        ids(f"webdataset:{tmp_path}/{'{0..999}' * 6}.tar")
     with pytest.raises(DatasetError, match=r"no \.tar files"):
         ids(f"webdataset:{tmp_path}/x-*.tar")
 

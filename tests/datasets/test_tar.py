@@ -159,6 +159,18 @@ def test_k5_names_that_windows_wrote(tmp_path):
     assert labels_of(open_dataset(file)) == [(f"{FISH}/a.png", 1), (f"{SHARK}/b.png", 2)]
 
 
+def test_the_folder_itself_as_a_member(tmp_path):
+    with tarfile.open(tmp_path / "val.tar", "w") as tar:  # as of `tar -cf val.tar .`
+        for name in (".", f"./{FISH}"):
+            folder = tarfile.TarInfo(name)
+            folder.type = tarfile.DIRTYPE
+            tar.addfile(folder)
+        member = tarfile.TarInfo(f"./{FISH}/a.png")
+        member.size = len(content := encoded(picture(0)))
+        tar.addfile(member, io.BytesIO(content))
+    assert labels_of(open_dataset(tmp_path / "val.tar")) == [(f"{FISH}/a.png", 1)]
+
+
 def test_one_class_is_not_taken_for_a_parent(tmp_path):
     file = write_tar(tmp_path / "val.tar", {f"{FISH}/deep/a.png": encoded(picture(0))})
     assert labels_of(open_dataset(file)) == [(f"{FISH}/deep/a.png", 1)]

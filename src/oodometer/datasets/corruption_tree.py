@@ -199,9 +199,10 @@ def _folders(root: Path) -> list[Path]:
 
 
 def _severities(folder: Path) -> list[int]:
-    """Return the severities of a corruption's folder; none if it holds other folders too and so is no corruption's."""
-    names = [inner.name for inner in _folders(folder)]
-    return sorted(map(int, names)) if names and _SEVERITIES.issuperset(names) else []
+    """Return the severities of a corruption's folder; none if it is no corruption's, for then it holds others too."""
+    names = {inner.name for inner in _folders(folder)}
+    alone = _SEVERITIES.issuperset(names) or folder.name in _PUBLISHED_ORDER
+    return sorted(map(int, names & _SEVERITIES)) if alone else []
 
 
 def _classes(corruption: Path) -> tuple[str, ...]:
@@ -211,10 +212,14 @@ def _classes(corruption: Path) -> tuple[str, ...]:
 def _unused(root: Path, folders: Mapping[str, Path]) -> tuple[str, ...]:
     """Say which folders were passed over, since a misspelt one would be missed without a word."""
     used = {*folders.values(), *(folder.parent for folder in folders.values()), root / CLEAN.corruption}
-    unused = [folder.name for folder in _folders(root) if folder not in used]
+    unused = [folder for folder in _folders(root) if folder not in used]
+    unused += [inner for folder in folders.values() for inner in _folders(folder) if inner.name not in _SEVERITIES]
     if not unused:
         return ()
-    return (f"Folders of {root} that hold no severities 1 to 5 alone and were passed over: {layout.some(unused)}.",)
+    names = [folder.relative_to(root).as_posix() for folder in unused]
+    return (
+        f"Folders of {root} that are not severities 1 to 5 of a corruption and were passed over: {layout.some(names)}.",
+    )
 
 
 def _named(conditions: Sequence[Condition]) -> str:

@@ -82,17 +82,29 @@ def open_dataset(
     --------
     >>> foggy = open_dataset("imagenet-c:ImageNet-C").cell("fog", 3)  # doctest: +SKIP
     """
-    if isinstance(label_space, str):
+    if label_space is not None and not isinstance(label_space, LabelSpace):
         label_space = LABEL_SPACES[arguments.choice("label space", label_space, LABEL_SPACES)]()
     labelling = Labelling(labels, classes, label_space, unlabelled)
     arguments.choice("orientation", orientation, get_args(Orientation))
     kind, path = _parsed(spec)
+    said: tuple[str, ...] = ()
     if kind is None:
         look = recognise(path)
-        found: Any = _READERS[look.kind](_place(look, Path(path), labelling), labelling, orientation, name)
-        found.notes = (look.said, *found.notes)
-        return found  # type: ignore[no-any-return]  # notes are of every reader, not of the protocols
-    return _READERS[kind](_meant(kind, path, labelling), labelling, orientation, name)
+        kind, place, said = look.kind, _place(look, Path(path), labelling), (look.said,)
+    else:
+        place = _meant(kind, path, labelling)
+    found: Any = _READERS[kind](place, labelling, orientation, name)
+    found.notes = (*said, *found.notes, *_note_on_indices(found.label_space, labelling))
+    return found  # type: ignore[no-any-return]  # notes are of every reader, not of the protocols
+
+
+def _note_on_indices(space: LabelSpace, labelling: Labelling) -> tuple[str, ...]:
+    if labelling.table or labelling.classes or space.classes != tuple(map(str, range(space.width))) or not space.width:
+        return ()
+    return (
+        f"The labels are class indices without names, taken for {space.width} classes of your own; say so "
+        "(label_space) if they are those of ImageNet or another known set.",
+    )
 
 
 def _parsed(spec: str | os.PathLike[str]) -> tuple[str | None, str]:

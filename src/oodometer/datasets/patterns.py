@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import glob
+import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from oodometer.datasets.layout import some
@@ -44,7 +45,10 @@ def expand(pattern: str | Path, ending: str) -> list[Path]:
     elif place.exists():
         files = [place]
     else:
-        files = [file for text in _spelled_out(str(pattern)) for file in _matching(text, ending)]
+        texts = list(itertools.islice(_spelled_out(str(pattern)), _MOST + 1))
+        if len(texts) > _MOST:
+            raise DatasetError(f"The braces in {pattern} stand for more than {_MOST} files.")
+        files = [file for text in texts for file in _matching(text, ending)]
         missing = [str(file) for file in files if not file.is_file()]
         if missing:
             raise DatasetError(f"{len(missing)} of the {len(files)} files of {pattern} are missing: {some(missing)}.")
@@ -73,13 +77,13 @@ def _spelled_out(text: str) -> Iterator[str]:
         yield from _spelled_out(text[: found.start()] + choice + text[found.end() :])
 
 
-def _choices(inner: str) -> list[str]:
+def _choices(inner: str) -> Iterable[str]:
     bounds = _RANGE.fullmatch(inner)
     if not bounds:
         return inner.split(",")
     low, high = int(bounds[1]), int(bounds[2])
-    if not low <= high < low + _MOST:
-        raise DatasetError(f"The range {{{inner}}} must go upwards, over at most {_MOST} files.")
+    if low > high:
+        raise DatasetError(f"The range {{{inner}}} must go upwards.")
     padded = any(bound.startswith("0") and len(bound) > 1 for bound in bounds.groups())
     width = max(map(len, bounds.groups())) if padded else 1
-    return [str(number).zfill(width) for number in range(low, high + 1)]
+    return (str(number).zfill(width) for number in range(low, high + 1))

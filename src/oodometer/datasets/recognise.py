@@ -185,12 +185,14 @@ def _is_corruption_tree(found: _Contents) -> bool:
 def _severities_in(found: _Contents) -> bool:
     """Return whether one of the first folders holds folders named by severities alone, and these hold folders.
 
-    Below the name of a published corruption they may hold images: a class can be called 1, but not a class of fog.
+    Below the name of a published corruption there may be others, and images: 1 can be a class, but not one of fog.
     """
     for name in found.folders[:20]:
         inside = _contents(found.root / name)
+        if name in GROUPS["all"] and _SEVERITIES & set(inside.folders):
+            return True
         if inside.folders and _SEVERITIES.issuperset(inside.folders):
-            return name in GROUPS["all"] or bool(_contents(inside.root / inside.folders[0]).folders)
+            return bool(_contents(inside.root / inside.folders[0]).folders)
     return False
 
 

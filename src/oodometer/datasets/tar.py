@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import posixpath
+import re
 import tarfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -146,16 +147,18 @@ def _indexed(file: Path) -> _Shard:
     places: dict[str, tuple[int, int]] = {}
     links: dict[str, str] = {}
     for member in _members(file, shard):
-        name = identifier(member.name)
-        if any(map(hidden, name.split("/"))) or not (member.isreg() or member.issym() or member.islnk()):
+        if not (member.isreg() or member.issym() or member.islnk()):
             continue
-        if member.issym() or member.islnk():
+        name = identifier(member.name)
+        if any(map(hidden, name.split("/"))):
+            continue
+        if name in places or name in links:
+            raise DatasetError(f"{file} holds {name} more than once; write the tar file anew.")
+        if member.isreg():
+            places[name] = (member.offset_data, member.size)
+        else:
             base = posixpath.dirname(name) if member.issym() else ""
             links[name] = posixpath.normpath(posixpath.join(base, member.linkname.replace("\\", "/")))
-            continue
-        if name in places:
-            raise DatasetError(f"{file} holds {name} more than once; write the tar file anew.")
-        places[name] = (member.offset_data, member.size)
     places |= {name: _linked(file, name, links, places) for name in links if is_image_name(name)}
     shard.images.update({name: place for name, place in places.items() if is_image_name(name)})
     for name, place in places.items():
@@ -219,9 +222,9 @@ def _take_label(shard: _Shard, name: str, place: tuple[int, int]) -> None:
         shard.labels[_key(name)] = label
 
 
-def _text_label(text: str) -> int | str:
+def _text_label(text: str) -> int | str | None:
     word = text.strip()
-    return int(word) if word.isascii() and word.lstrip("-").isdecimal() and len(word) < 10 else word
+    return int(word) if re.fullmatch(r"-?[0-9]{1,9}", word) else word or None
 
 
 def _json_label(value: Any) -> int | str | None:  # noqa: ANN401
