@@ -23,7 +23,7 @@ LAYERS = [
     {"pairing"},
     {"report", "plan"},
     {"road", "run", "running", "building", "precision"},
-    {"evaluation"},
+    {"evaluation", "comparison", "merging"},
     {"doctor"},
     {"demo"},
     {"cli"},

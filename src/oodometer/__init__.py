@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from oodometer import compat, corruptions, datasets, errors, metrics, models, testing, transforms
+    from oodometer.building import build
+    from oodometer.comparison import Comparison, compare
     from oodometer.corruptions import corrupt, corruption, list_corruptions
     from oodometer.corruptions.fast.jpeg import jpeg_roundtrip
     from oodometer.datasets import open_dataset, open_folder
@@ -22,21 +24,26 @@ if TYPE_CHECKING:
     from oodometer.errors import OodometerError
     from oodometer.evaluation import evaluate
     from oodometer.fetching import fetch
+    from oodometer.merging import merge
     from oodometer.metrics import Estimate
-    from oodometer.models import FakeModel, Normalization
+    from oodometer.models import FakeModel, ModelOptions, Normalization
     from oodometer.run import Run
     from oodometer.textures import fetch_frost
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Comparison": "comparison",
     "Diagnosis": "doctor",
     "Estimate": "metrics",
     "FakeModel": "models",
+    "ModelOptions": "models",
     "Normalization": "models",
     "OodometerError": "errors",
     "Run": "run",
+    "build": "building",
     "check": "doctor",
+    "compare": "comparison",
     "corrupt": "corruptions",
     "corruption": "corruptions",
     "evaluate": "evaluation",
@@ -44,18 +51,23 @@ _HOMES = {
     "fetch_frost": "textures",
     "jpeg_roundtrip": "corruptions.fast.jpeg",
     "list_corruptions": "corruptions",
+    "merge": "merging",
     "open_dataset": "datasets",
     "open_folder": "datasets",
 }
 
 __all__ = [
+    "Comparison",
     "Diagnosis",
     "Estimate",
     "FakeModel",
+    "ModelOptions",
     "Normalization",
     "OodometerError",
     "Run",
+    "build",
     "check",
+    "compare",
     "compat",
     "corrupt",
     "corruption",
@@ -67,6 +79,7 @@ __all__ = [
     "fetch_frost",
     "jpeg_roundtrip",
     "list_corruptions",
+    "merge",
     "metrics",
     "models",
     "open_dataset",

@@ -62,6 +62,7 @@ __all__ = [
     "Example",
     "Manifest",
     "ModelRecord",
+    "Part",
     "RunStore",
     "Skipped",
     "Step",
@@ -182,6 +183,15 @@ class Block:
     labels: NDArray[np.int32]
     scores: tuple[tuple[Condition, str, Scores, NDArray[np.intp] | None], ...]
     skipped: tuple[Skipped, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One file of predictions: its name, its rows as an Arrow table, and the images that could not be read."""
+
+    name: str
+    rows: Any
+    skipped: tuple[Skipped, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,12 +343,15 @@ class RunStore:
         StoreError
             If the folder holds a run of another model, data set or protocol; the message says which differs.
         """
-        found = differences(_plan(self.read_manifest()), _plan(planned))
+        found = self.plan_differences(planned)
         if found:
-            changed = " (images were added, removed, renamed, relabelled or replaced)" if "digest" in found else ""
-            raise StoreError(
-                f"{self.path} holds another run. {found}{changed} Choose another folder, or delete this one."
-            )
+            raise StoreError(f"{self.path} holds another run. {found} Choose another folder, or delete this one.")
+
+    def plan_differences(self, planned: Manifest) -> str:
+        """Say in which entries another plan differs from this run's, and how; empty if in none."""
+        found = differences(_plan(self.read_manifest()), _plan(planned))
+        changed = " (images were added, removed, renamed, relabelled or replaced)" if "digest" in found else ""
+        return f"{found}{changed}"
 
     def check_same_environment(self, planned: Manifest) -> None:
         """Refuse to add predictions that were made with other packages, since pixels and logits may differ.
@@ -358,25 +371,37 @@ class RunStore:
     def write_block(self, benchmark: str, place: int, block: Block) -> None:
         """Write one block of predictions atomically; ``place`` is where it begins in the seeded order."""
         import pyarrow as pa
+
+        rows = pa.Table.from_pydict(_columns(block), schema=_schema())
+        self.write_part(benchmark, Part(f"{place:08d}", rows, block.skipped))
+
+    def write_part(self, benchmark: str, part: Part) -> None:
+        """Write one file of predictions atomically, as this run's own."""
+        import pyarrow as pa
         import pyarrow.parquet as pq
 
-        skipped = json.dumps([{"image": s.image, "reason": s.reason} for s in block.skipped])
-        table = pa.Table.from_pydict(_columns(block), schema=_schema()).replace_schema_metadata(
+        skipped = json.dumps([{"image": s.image, "reason": s.reason} for s in part.skipped])
+        table = part.rows.replace_schema_metadata(
             {"oodometer.format": str(FORMAT), "oodometer.plan": self.plan_digest(), "oodometer.skipped": skipped}
         )
         sink = pa.BufferOutputStream()
         pq.write_table(table, sink, compression="zstd", write_page_checksum=True)
-        write_atomically(self._folder(benchmark) / f"{place:08d}.parquet", sink.getvalue().to_pybytes())
+        write_atomically(self._folder(benchmark) / f"{part.name}.parquet", sink.getvalue().to_pybytes())
+
+    def parts(self, benchmark: str) -> Iterator[Part]:
+        """Read the files of predictions one after the other."""
+        for path, file in self._files(benchmark):
+            yield Part(path.stem, _completed(file), tuple(_skipped(file)))
 
     def skipped(self, benchmark: str) -> list[Skipped]:
         """Return the images that could not be read, sorted by id."""
-        found = [s for file in self._files(benchmark, columns=["image"]) for s in _skipped(file)]
+        found = [s for _, file in self._files(benchmark, columns=["image"]) for s in _skipped(file)]
         return sorted(found, key=lambda s: s.image)
 
     def done(self, benchmark: str) -> set[str]:
         """Return the ids of the images that need no more work: predicted under all their conditions, or skipped."""
         images: set[str] = set()
-        for file in self._files(benchmark, columns=["image"]):
+        for _, file in self._files(benchmark, columns=["image"]):
             images.update(file["image"].unique().to_pylist(), (s.image for s in _skipped(file)))
         return images
 
@@ -394,7 +419,7 @@ class RunStore:
 
         parts = [
             _completed(file.filter(pc.equal(file["label_space"], label_space)).replace_schema_metadata(None))
-            for file in self._files(benchmark)
+            for _, file in self._files(benchmark)
         ]
         rows = pa.concat_tables(parts) if parts else _schema().empty_table()
         record = self.read_manifest().benchmark(benchmark) if parts else None
@@ -472,7 +497,7 @@ class RunStore:
     def _folder(self, benchmark: str) -> Path:
         return self.path / "predictions" / benchmark
 
-    def _files(self, benchmark: str, columns: list[str] | None = None) -> Iterator[Any]:
+    def _files(self, benchmark: str, columns: list[str] | None = None) -> Iterator[tuple[Path, Any]]:
         """Read the predictions files one after the other, as Arrow tables that are known to be this run's."""
         import pyarrow.parquet as pq
 
@@ -492,7 +517,7 @@ class RunStore:
                 if not file.schema_arrow.equals(_schema(_ENCODED[version])):
                     raise StoreError(f"{path} lacks columns. Delete it to have its images evaluated again.")
                 table = file.read(columns=columns)
-            yield table
+            yield path, table
 
     def plan_digest(self) -> str:
         """Return the SHA-256 of the plan, by which predictions know their run."""

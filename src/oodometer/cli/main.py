@@ -13,9 +13,11 @@ import click
 
 from oodometer import __version__
 from oodometer.cli.check import check
+from oodometer.cli.compare import compare
 from oodometer.cli.corrupt import corrupt
 from oodometer.cli.evaluate import demo, evaluate, report
 from oodometer.cli.fetch import fetch
+from oodometer.cli.merge import merge
 from oodometer.cli.names import list_names
 from oodometer.errors import ArgumentError, OodometerError
 
@@ -44,7 +46,7 @@ def cli(debug: bool, modules: tuple[str, ...]) -> None:
         _import(module)
 
 
-for command in (demo, evaluate, report, corrupt, fetch, check, list_names):
+for command in (demo, evaluate, report, compare, merge, corrupt, fetch, check, list_names):
     cli.add_command(command)
 
 

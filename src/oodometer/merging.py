@@ -1,0 +1,191 @@
+"""Partial runs of one plan become one run: the union of their predictions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oodometer import arguments
+from oodometer.continuing import differences
+from oodometer.errors import ArgumentError, StoreError
+from oodometer.outfolder import exclusive
+from oodometer.run import Run
+from oodometer.store import BenchmarkRecord, Part, RunStore, Step, Table
+from oodometer.types import Condition
+
+__all__ = ["merge"]
+
+SAME_CONFIDENCE = 1e-3
+"""By what part two confidences of one model in one picture may differ: the float noise of another batch is below."""
+
+
+def merge(runs: Sequence[Run | str | os.PathLike[str]], out: str | os.PathLike[str]) -> Run:
+    """Unite partial runs of one plan, such as those of several machines; the result is a run like any other.
+
+    Images that several runs have are taken from the first of these, if the predictions are the same.
+
+    Parameters
+    ----------
+    runs
+        At least two runs, or their folders. They are only read.
+    out
+        The folder of the new run.
+
+    Returns
+    -------
+    Run
+        What an unbroken run would have given of these images, to the last digit. It may be continued.
+
+    Raises
+    ------
+    ArgumentError
+        If there are fewer than two runs.
+    StoreError
+        If plans or package versions differ, or predictions of one image, or ``out`` already holds something; the
+        message names the difference. Nothing is written then.
+    """
+    if isinstance(runs, str | os.PathLike) or len(runs) < 2:
+        raise ArgumentError("A merger needs at least two runs, or their folders.")
+    stores = [run.store if isinstance(run, Run) else RunStore(run) for run in runs]
+    _check_same_plan(stores)
+    steps = {record.name: _steps(stores, record) for record in _records(stores)}
+    for record in _records(stores):
+        _check_overlaps(stores, record)
+    merged = RunStore(arguments.path("The merged run", out))
+    if merged.exists():
+        raise StoreError(f"{merged.path} already holds a run. Choose a new folder.")
+    with exclusive(merged.path, "writing", merged.exists, merged.check_can_begin):
+        merged.write_manifest(stores[0].read_manifest())
+        for name, taken in steps.items():
+            _write(merged, stores, name, taken)
+    return Run(merged.path)
+
+
+def _records(stores: Sequence[RunStore]) -> tuple[BenchmarkRecord, ...]:
+    return stores[0].read_manifest().benchmarks
+
+
+def _check_same_plan(stores: Sequence[RunStore]) -> None:
+    """Refuse runs of different plans or made with different packages, naming what differs."""
+    first = stores[0]
+    for other in stores[1:]:
+        manifest = other.read_manifest()
+        if other.path == first.path:
+            raise StoreError(f"{first.path} is given twice.")
+        found = first.plan_differences(manifest)
+        if found:
+            raise StoreError(f"{first.path} and {other.path} are runs of different plans. {found}")
+        found = differences(first.read_manifest().environment, manifest.environment)
+        if found:
+            raise StoreError(
+                f"{first.path} and {other.path} were made with other versions, which may give other pixels. {found}"
+            )
+
+
+def _steps(stores: Sequence[RunStore], record: BenchmarkRecord) -> tuple[Step, ...]:
+    """Unite the steps of runs by a design: those of the run that went farthest, if the others took the same."""
+    taken = [store.steps(record.name) for store in stores]
+    farthest = max(taken, key=len)
+    for store, steps in zip(stores, taken, strict=True):
+        if [(s.start, s.stop, s.each) for s in steps] != [(s.start, s.stop, s.each) for s in farthest[: len(steps)]]:
+            raise StoreError(
+                f"{store.path} took other steps to its precision than the others, so its images went through other "
+                "conditions. Runs to a precision can be continued, but only such of the same steps be merged."
+            )
+    return farthest
+
+
+def _check_overlaps(stores: Sequence[RunStore], record: BenchmarkRecord) -> None:
+    """Refuse runs that say different things of one image."""
+    for k, store in enumerate(stores[1:], start=1):
+        for other in stores[:k]:
+            for space in record.label_spaces:
+                _check_same_predictions(other, store, record.name, space)
+            _check_same_skipped(other, store, record.name)
+            _check_same_skipped(store, other, record.name)
+
+
+def _check_same_predictions(one: RunStore, other: RunStore, benchmark: str, space: str) -> None:
+    first, second = one.table(benchmark, space), other.table(benchmark, space)
+    place = {image: row for row, image in enumerate(second.images)}
+    common = [image for image in first.images if image in place]
+    if not common:
+        return
+    rows = np.array([row for row, image in enumerate(first.images) if image in place])
+    conditions = [c for c in first.conditions if c in second.conditions]
+    different = _different(_part(first, rows, conditions), _part(second, [place[i] for i in common], conditions))
+    if different.any():
+        image, condition = np.argwhere(different)[0]
+        raise StoreError(
+            f"{one.path} and {other.path} have different predictions of {common[image]!r} under "
+            f"{conditions[condition]}, and of {np.count_nonzero(different.any(axis=1)):,} of the "
+            f"{len(common):,} images in both. They are of different models or pictures, and cannot be merged."
+        )
+
+
+def _part(
+    table: Table, rows: Sequence[int] | NDArray[np.intp], conditions: Sequence[Condition]
+) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """Pick best classes and confidence of some images under some conditions."""
+    at = np.ix_(np.asarray(rows), np.array([table.conditions.index(c) for c in conditions]))
+    return table.top[at], table.confidence[at]
+
+
+def _different(
+    one: tuple[NDArray[np.int32], NDArray[np.float32]], other: tuple[NDArray[np.int32], NDArray[np.float32]]
+) -> NDArray[np.bool_]:
+    """Tell where two runs disagree: images x conditions."""
+    (top, sure), (top_other, sure_other) = one, other
+    near = np.abs(sure - sure_other) <= SAME_CONFIDENCE * np.maximum(sure, sure_other)
+    same = (top[..., 0] == top_other[..., 0]) & near
+    # Float noise may swap two classes whose logits are all but equal.
+    swapped = (top[..., :2] == top_other[..., 1::-1]).all(axis=-1) & near if top.shape[-1] > 1 else same
+    unseen = (top[..., 0] < 0) & (top_other[..., 0] < 0)
+    return np.asarray(~(same | swapped | unseen))
+
+
+def _check_same_skipped(one: RunStore, other: RunStore, benchmark: str) -> None:
+    """Refuse an image that one run could not read and the other predicted: the file was mended, or read wrongly."""
+    skipped = {s.image for s in one.skipped(benchmark)}
+    predicted = other.done(benchmark) - {s.image for s in other.skipped(benchmark)}
+    both = sorted(skipped & predicted)
+    if both:
+        raise StoreError(
+            f"{both[0]!r} could not be read in {one.path}, and was predicted in {other.path}. Continue the first one "
+            "from whole files in another folder."
+        )
+
+
+def _write(merged: RunStore, stores: Sequence[RunStore], benchmark: str, steps: tuple[Step, ...]) -> None:
+    """Write the predictions of one benchmark, each image once."""
+    if steps:
+        merged.write_steps(benchmark, steps)
+    done: set[str] = set()
+    for k, store in enumerate(stores):
+        for part in store.parts(benchmark):
+            kept = _not_in(part, done, k)
+            if kept is not None:
+                merged.write_part(benchmark, kept)
+        done |= store.done(benchmark)
+    examples = next((found for store in stores if (found := store.examples(benchmark))), None)
+    if examples:
+        merged.write_examples(benchmark, examples)
+
+
+def _not_in(part: Part, done: set[str], k: int) -> Part | None:
+    """Return what a part holds of images that are not done, ``None`` if nothing; runs after the first add their number.
+
+    With that its name is none that an evaluation gives, which may continue the merged run.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    skipped = tuple(s for s in part.skipped if s.image not in done)
+    images = [image for image in part.rows["image"].unique().to_pylist() if image not in done]
+    if not images and not skipped:
+        return None
+    rows = part.rows.filter(pc.is_in(part.rows["image"], pa.array(images, pa.string())))
+    return Part(f"{part.name}-{k}" if k else part.name, rows, skipped)
