@@ -78,7 +78,9 @@ def known_as(kind: str, ids: Sequence[str]) -> Norm | None:
     if len(folders.intersection(imagenet1k().classes)) * 2 < len(folders):
         return None
     if kind == "imagenet-c":
-        return Norm("ImageNet-C", 50_000, 1000, imagenet1k(), (50, 50), (224, 299))
+        published = _mostly(ids, VALIDATION)  # else it was made of other images of these classes, of any number
+        per_class = (50, 50) if published else None
+        return Norm("ImageNet-C", 50_000 if published else 0, 1000, imagenet1k(), per_class, (224, 299))
     if kind == "imagenet-a":
         return Norm("ImageNet-A", 7_500, 200, imagenet_a())
     if kind == "imagenet-sketch" or _mostly(ids, _SKETCH):
