@@ -6,12 +6,18 @@ import functools
 import os
 from pathlib import Path
 
-from oodometer import arguments
+import numpy as np
+from numpy.typing import NDArray
+
+from oodometer import arguments, metrics
 from oodometer.errors import ArgumentError, MetricError
 from oodometer.metrics import BaselineSpec, Estimate
 from oodometer.report import ResultTable, Summary, summarize, write_report
 from oodometer.report.summary import Corruptions
-from oodometer.store import Manifest, RunStore, Skipped
+from oodometer.scoring import TOP
+from oodometer.store import Manifest, RunStore, Skipped, Table
+from oodometer.tables import top5_misses
+from oodometer.types import Condition
 
 __all__ = ["Run"]
 
@@ -19,8 +25,8 @@ __all__ = ["Run"]
 class Run:
     """The predictions of one model, and everything that follows from them.
 
-    ``baseline`` is always what CE and mCE are divided by: the name of a published baseline, a JSON file, a mapping, or
-    ``None`` for the one that the run was made with. The published ones are taken as exact.
+    ``baseline`` is always what CE and mCE are divided by: the name of a published baseline, a JSON file, a mapping, the
+    folder of another run, or ``None`` for the one that the run was made with. All but runs are taken as exact.
 
     Parameters
     ----------
@@ -81,6 +87,63 @@ class Run:
         """Return the relative mCE with its 95 % interval, as a fraction; raises ``MetricError`` like ``mce``."""
         part = self._corruptions(baseline)
         return _there("relative mCE", part.relative_mce, part.relative_mce_unavailable)
+
+    def under(self, corruption: str = "clean", severity: int = 0) -> Table:
+        """Return the predictions on the images that went through one condition, for the functions of ``metrics``.
+
+        Raises
+        ------
+        MetricError
+            If the run has no such condition.
+        """
+        condition = Condition(corruption, severity)
+        if condition not in self._predictions.conditions:
+            there = dict.fromkeys(c.corruption for c in self._predictions.conditions)
+            raise MetricError(f"{self.path} has no predictions under {condition}. It has {', '.join(there)}.")
+        return self._predictions.under(condition)
+
+    @functools.cached_property
+    def _predictions(self) -> Table:
+        record = self.manifest.benchmark("imagenet-c")
+        if record is None:
+            raise MetricError(f"{self.path} has no predictions on clean or corrupted images.")
+        return self.store.table(record.name, record.label_spaces[0])
+
+    def top5_error(self, corruption: str = "clean", severity: int = 0) -> Estimate:
+        """Return how often the label is not among the best five classes; ``MetricError`` if there are no more."""
+        found = self.under(corruption, severity)
+        if found.top.shape[2] < TOP:
+            raise MetricError(f"Among {found.top.shape[2]} classes every label is one of the best {TOP}.")
+        return metrics.proportion(top5_misses(found)[:, 0])
+
+    def nll(self, corruption: str = "clean", severity: int = 0) -> Estimate:
+        """Return the mean negative log-likelihood of the labels, in nats."""
+        return metrics.nll_estimate(self.under(corruption, severity).nll)
+
+    def brier(self, corruption: str = "clean", severity: int = 0) -> Estimate:
+        """Return the mean Brier score, 0 to 2; ``MetricError`` if the run was begun by a version that kept none."""
+        return metrics.brier_estimate(self.under(corruption, severity).brier)
+
+    def ece(
+        self, corruption: str = "clean", severity: int = 0, *, bins: int = 15, binning: metrics.Binning = "width"
+    ) -> Estimate:
+        """Return the expected calibration error; see ``metrics.expected_calibration_error_estimate``."""
+        found = self.under(corruption, severity)
+        return metrics.expected_calibration_error_estimate(found.confidence[:, 0], found.hits[:, 0], bins, binning)
+
+    def reliability(
+        self, corruption: str = "clean", severity: int = 0, *, bins: int = 15, binning: metrics.Binning = "width"
+    ) -> tuple[metrics.ReliabilityBin, ...]:
+        """Return confidence and accuracy by bins of confidence, for a reliability diagram."""
+        found = self.under(corruption, severity)
+        return metrics.reliability(found.confidence[:, 0], found.hits[:, 0], bins, binning)
+
+    def selective_risk(
+        self, corruption: str = "clean", severity: int = 0
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return coverages and errors of a risk-coverage curve; see ``metrics.selective_risk``."""
+        found = self.under(corruption, severity)
+        return metrics.selective_risk(found.confidence[:, 0], found.hits[:, 0])
 
     def table(self, baseline: BaselineSpec = None) -> ResultTable:
         """Return the table of results; it prints as text and shows as HTML in a notebook."""
