@@ -9,19 +9,20 @@ import PIL.Image
 import pytest
 
 import oodometer
-from oodometer.cli import cli
+from oodometer.cli import cli, main
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_snippets_run_as_printed(tmp_path, monkeypatch, frost, own):
     snippets = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    assert len(snippets) == 2
+    assert len(snippets) == 3
     monkeypatch.chdir(tmp_path)
     x = np.random.default_rng(0).integers(0, 256, (224, 224, 3)).astype(np.uint8)
     place = tmp_path / "path" / "to" / "val" / "n01440764"
     place.mkdir(parents=True)
     PIL.Image.fromarray(x).save(place / "a.png")
+    oodometer.build(place.parent, "path/to/ImageNet-C", corruptions="fog", progress=False)
     names = {"x": x, "model": oodometer.FakeModel(), "batch": x[None], "names": ["a.png"], "np": np}
     for snippet in snippets:
         exec(snippet, names)
@@ -35,6 +36,21 @@ def test_each_command_parses(line):
     _, command, *arguments = shlex.split(line, comments=True)
     context = cli.commands[command].make_context(command, arguments)
     assert context.params is not None
+
+
+@pytest.mark.parametrize(
+    "line", re.findall(r"^    oodometer ((?:corrupt|check|fetch|list)\b(?!.* --to ).*)$", README, re.MULTILINE)
+)
+def test_each_command_on_data_runs(line, tmp_path, monkeypatch, frost):
+    monkeypatch.chdir(tmp_path)
+    picture = PIL.Image.fromarray(np.random.default_rng(0).integers(0, 256, (80, 90, 3)).astype(np.uint8))
+    for name in ("path/to/val/n01440764/a.png", "photos/cat.jpg", "photo.jpg"):
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        picture.save(name)
+    oodometer.build("path/to/val", "imagenet-c", corruptions="imagenet-c", progress=False)
+    with pytest.raises(SystemExit) as ended:
+        main(shlex.split(line, comments=True))
+    assert ended.value.code == 0
 
 
 def test_the_two_commands_stand_there():
