@@ -218,6 +218,8 @@ def test_the_manifest_comes_back_as_it_went(tmp_path):
         ({"model": ModelRecord("m", "f2", None)}, "model.fingerprint"),
         ({"model": ModelRecord("n", "f1", None)}, "model.name"),
         ({"model": ModelRecord("m", "f1", {"mean": (0.5,) * 3})}, "model.normalization"),
+        ({"model": ModelRecord("m", "f1", None, resized="299x299 bicubic")}, "model.resized"),
+        ({"model": ModelRecord("m", "f1", None, settings={"Precision": "bf16 autocast"})}, "model.settings"),
         ({"digest": "d2"}, "benchmarks.imagenet-c.digest"),
         ({"images": 9}, "benchmarks.imagenet-c.images"),
         (

@@ -171,7 +171,8 @@ class Model(typing.Protocol):
     It may also carry ``name`` (str), ``fingerprint`` (str, of its weights), ``normalization``
     (``oodometer.Normalization``), ``settings`` (what else changes its answers) and ``environment`` (versions and
     devices on which their last digits depend), the latter two as mappings of names to values for people. They are
-    recorded with the run.
+    recorded with the run. With an ``input_size`` (``oodometer.models.InputSize``) pictures of another size are refused,
+    or resized if that is asked for.
     """
 
     def predict(self, images: Images) -> Logits:

@@ -110,7 +110,7 @@ def test_the_fingerprint_knows_weights_in_a_file_beside(tmp_path):
     module = Tiny(last=True)
     spec = _export(module, tmp_path / "m.onnx", torch.zeros(2, 224, 224, 3))
     proto = onnx.load(tmp_path / "m.onnx")
-    onnx.save(proto, tmp_path / "m.onnx", save_as_external_data=True, location="m.weights", size_threshold=0)
+    onnx.save(proto, tmp_path / "m.onnx", save_as_external_data=True, location="m.weights", size_threshold=1024)
     before = load_model(spec).fingerprint
     weights = bytearray((tmp_path / "m.weights").read_bytes())
     weights[100] ^= 1
@@ -122,13 +122,20 @@ def test_the_fingerprint_knows_weights_in_a_file_beside(tmp_path):
 
 
 def _graph(path, inputs, outputs):
-    """Write a file whose outputs are averages of its first input."""
+    """Write a file whose outputs are averages of its first input, over what they lack of its sides."""
     values = [helper.make_tensor_value_info(name, kind, shape) for name, kind, shape in inputs]
     made = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in outputs]
+    first, _, sides = inputs[0]
     nodes = [
-        helper.make_node("ReduceMean", [inputs[0][0]], [name], axes=list(range(len(shape), 4)), keepdims=0)
-        if len(shape) < 4
-        else helper.make_node("ReduceMean", [inputs[0][0]], [name], axes=[2, 3], keepdims=1)
+        helper.make_node("Identity", [first], [name])
+        if shape == sides
+        else helper.make_node(
+            "ReduceMean",
+            [first],
+            [name],
+            axes=list(range(min(len(shape), 2), len(sides))),
+            keepdims=int(len(shape) == len(sides)),
+        )
         for name, shape in outputs
     ]
     graph = helper.make_graph(nodes, "graph", values, made)

@@ -13,9 +13,19 @@ from oodometer.models.fake import FakeModel
 from oodometer.models.importing import needed
 from oodometer.models.normalization import IMAGENET, Normalization, parse_normalization
 from oodometer.models.options import ModelOptions
+from oodometer.models.sizing import InputSize
 from oodometer.types import LabelSpace, Model
 
-__all__ = ["MODELS", "AdaptedModel", "FakeModel", "ModelOptions", "Normalization", "load_model", "parse_normalization"]
+__all__ = [
+    "MODELS",
+    "AdaptedModel",
+    "FakeModel",
+    "InputSize",
+    "ModelOptions",
+    "Normalization",
+    "load_model",
+    "parse_normalization",
+]
 
 ADAPTERS: dict[str, str] = {
     "torch": "torch",
@@ -56,7 +66,8 @@ def load_model(model: object, options: ModelOptions | None = None, space: LabelS
     ----------
     model
         A name or specification (see ``MODELS``), a ``torch.nn.Module``, or any object with
-        ``predict(images) -> logits``, which is returned as it is unless the options ask for more.
+        ``predict(images) -> logits``, which is returned as it is unless the options or its own ``input_size`` ask for
+        more.
     options
         How to run it, and what is made of its inputs and outputs.
     space
@@ -92,8 +103,10 @@ def load_model(model: object, options: ModelOptions | None = None, space: LabelS
             f"{type(network).__name__} is no model: it has no method predict(images) that maps uint8 images, "
             "N x height x width x 3, to logits, N x classes."
         )
-    as_it_is: Model = network
-    return as_it_is if network is model and options == ModelOptions() else AdaptedModel(network, options, space)
+    if network is model and options == ModelOptions() and getattr(network, "input_size", None) is None:
+        as_it_is: Model = network
+        return as_it_is
+    return AdaptedModel(network, options, space)
 
 
 def _from_text(spec: str, options: ModelOptions) -> object:
