@@ -1,5 +1,6 @@
 """One damage, one finding: whatever is done to a sane set is found, and nothing else is said."""
 
+import errno
 import os
 import shutil
 
@@ -335,6 +336,29 @@ def test_a_cell_that_is_there_twice(whole, tmp_path):
     shutil.copytree(root / "fog/3", tmp_path / "set/weather/fog/3")
     _, found = examined(tmp_path / "set")
     assert found - said == {("fault", "cell-twice"), ("fault", "cells-equal"), ("note", "archive-folders")}
+
+
+def test_cells_without_any_image(tmp_path):
+    for cell in ("fog/1", "fog/2"):
+        (tmp_path / "set" / cell).mkdir(parents=True)
+    assert {fault.code for fault in examined(tmp_path / "set")[0].faults} == {"no-images"}
+    (tmp_path / "set/fog/1" / FIRST).mkdir()
+    assert {fault.code for fault in examined(tmp_path / "set")[0].faults} == {"empty-folder"}
+
+
+def test_a_folder_that_may_not_be_read(whole, monkeypatch):
+    root, said = whole("imagenet-c")
+    scandir = os.scandir
+
+    def forbid(path):  # the tests may run as root, whom no file mode stops
+        if str(path).endswith(f"fog/4/{SECOND}"):
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", forbid)
+    diagnosis, found = examined(root)
+    assert found - said == {("fault", "unreadable-folder"), ("fault", "cell-lacks-images")}
+    assert (f"fog/4/{SECOND}",) in {fault.where for fault in diagnosis.faults}
 
 
 # What no corruption changes is no copy

@@ -98,7 +98,7 @@ def test_what_is_there_instead(content, trouble, words):
     assert words in made.reason
 
 
-def test_files_that_the_system_does_not_give(tmp_path, monkeypatch):
+def test_files_that_the_system_does_not_give(tmp_path):
     (tmp_path / "link.png").symlink_to(tmp_path / "gone.png")
     assert probe_file(str(tmp_path / "link.png")).trouble is Trouble.DEAD_LINK
     assert probe_file(str(tmp_path / "gone.png")).trouble is Trouble.FORBIDDEN

@@ -64,8 +64,8 @@ def examine_build(folder: BuildFolder, workers: int, reader: Reader, findings: F
         manifest = folder.read_manifest()
         faults = verify(folder.path, reader.observer, workers)
     except StoreError as error:
-        code, _, fix = _PROBLEMS["manifest"]
-        findings.fault(code, str(error), fix, ["manifest.json"])
+        fix = "Use a version of Oodometer that can read it, or build anew into another folder."
+        findings.fault("build-manifest", str(error), fix, ["manifest.json"])
         return
     for problem, (code, title, fix) in _PROBLEMS.items():
         if found := [fault for fault in faults if fault.problem == problem]:

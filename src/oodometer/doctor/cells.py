@@ -36,9 +36,9 @@ Look = Callable[[Cell, int], NDArray[np.uint8]]
 
 
 def most_common(cells: Sequence[Cell]) -> Cell:
-    """Return a cell whose images most cells hold; of equally common ones the largest, then the first."""
+    """Return a cell whose images most cells hold, if it has any; of equally common ones the largest, then the first."""
     common = Counter(cell.rows.tobytes() for cell in cells)
-    return max(cells, key=lambda cell: (common[cell.rows.tobytes()], len(cell.rows)))
+    return max(cells, key=lambda cell: (len(cell.rows) > 0, common[cell.rows.tobytes()], len(cell.rows)))
 
 
 def check_same_images(cells: Sequence[Cell], ids: Sequence[str], findings: Findings) -> None:

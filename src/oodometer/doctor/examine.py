@@ -77,6 +77,8 @@ def check(
             examine_build(build, count, reader, findings)
         else:
             _examine(look, beside, reader, findings)
+    if not any(finding.severity == "fault" for finding in findings.found) and not findings.looked_at.get("images"):
+        findings.fault("no-images", "There are no images to look at.", "Copy, unpack or fetch the set again.")
     return Diagnosis(str(place), look.kind, str(look.root), look.said, findings.looked_at, tuple(findings.sorted()))
 
 

@@ -69,9 +69,11 @@ def known_as(kind: str, ids: Sequence[str]) -> Norm | None:
     ids
         The ids of the images, ``class/name``.
     """
+    folders = {id_.partition("/")[0] for id_ in ids}
+    if not folders:
+        return None
     if kind == "tiny-imagenet-c":
         return Norm("Tiny-ImageNet-C", 10_000, 200, per_class=(50, 50), sides=(64,))
-    folders = {id_.partition("/")[0] for id_ in ids}
     if kind == "imagenet-v2":
         digits = len(max(folders, key=len)) if any(re.match("0.", folder) for folder in folders) else 1
         return Norm("ImageNetV2", 10_000, 1000, custom([f"{index:0{digits}}" for index in range(1000)]), (10, 10))
