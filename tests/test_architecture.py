@@ -84,8 +84,20 @@ def test_no_module_imports_itself_by_a_detour():
 
 
 def test_frameworks_are_imported_by_their_adapter_alone():
-    heavy = {"torch", "efficientnet_lite_pytorch", "foolbox", "tensorflow", "jax"}
-    adapters = {"models.torch", "models.demo", "datasets.torch"}
+    on_torch = {"models.torch", "models.demo", "models.huggingface", "models.clip", "datasets.torch"}
+    adapters = {
+        "torch": on_torch,
+        "torchvision": {"models.torchvision"},
+        "timm": {"models.timm"},
+        "transformers": {"models.huggingface"},
+        "open_clip": {"models.clip"},
+        "onnxruntime": {"models.onnx"},
+        "keras": {"models.keras"},
+        "tensorflow": {"models.keras"},
+        "efficientnet_lite_pytorch": {"models.demo"},
+        "foolbox": set(),
+        "jax": set(),
+    }
     guilty = []
     for name, path in _modules():
         for node in ast.walk(ast.parse(path.read_text())):
@@ -94,8 +106,8 @@ def test_frameworks_are_imported_by_their_adapter_alone():
                 names = [alias.name for alias in node.names]
             elif isinstance(node, ast.ImportFrom):
                 names = [node.module or ""]
-            if name not in adapters and heavy & {n.split(".")[0] for n in names}:
-                guilty.append(name)
+            frameworks = {n.split(".")[0] for n in names} & set(adapters)
+            guilty += [f"{name} imports {framework}" for framework in frameworks if name not in adapters[framework]]
     assert not guilty
 
 
