@@ -89,7 +89,8 @@ def evaluate(
     corruptions
         ``"imagenet-c"`` (the 15), ``"extra"`` (the other 4), ``"all"``, ``"own"``, a family, or names.
     preprocess
-        ``"imagenet224"`` (shorter side to 256, central crop of 224) or ``"none"`` (the files have their final size).
+        ``"imagenet224"`` (shorter side to 256, central crop of 224), ``"inception299"`` (the central 0.875 of each side
+        to 299), ``"tiny64"`` (the whole to 64 x 64) or ``"none"`` (the files have their final size).
     encoding
         ``"memory"``, or ``"jpeg85"``: corrupted images pass through JPEG of quality 85 as in the published files.
     edition

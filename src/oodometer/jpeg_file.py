@@ -54,6 +54,7 @@ Words: typing.TypeAlias = NDArray[np.uint64]
 Inner: typing.TypeAlias = typing.Any
 """An object of Numba's own, which publishes no types."""
 Numbers: typing.TypeAlias = NDArray[np.int64]
+Whole: typing.TypeAlias = int | np.int64
 Tokens: typing.TypeAlias = NDArray[np.uint32]
 
 I = np.int32  # noqa: E741
@@ -82,6 +83,7 @@ CODES = ((0x00, FIRST, PLANE), (0x10, 0, FIRST), (0x01, PLANE + FIRST, 2 * PLANE
 DEEPEST = 64
 """No Huffman tree of an image's symbols is as deep: it would take as many as the Fibonacci number 64."""
 
+# Numba compiles a function once more for a number that is written in the call, so those are cast.
 compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
 inlined = numba.njit(forceinline=True, error_model="numpy")
 
@@ -151,7 +153,7 @@ def analyse(
     tokens: Tokens,
     codes: Words,
     tables: Bytes,
-) -> tuple[np.uint64, int, np.uint64]:
+) -> tuple[np.uint64, Whole, np.uint64]:
     """Find the tokens of an image and make codes for them.
 
     ``codes`` is filled as ``write`` wants it, ``tables`` with the segments of the file that describe the codes. Return
@@ -160,7 +162,8 @@ def analyse(
     split(image, luma, chroma)
     counts = np.zeros(2 * PLANE, np.uint64)
     found = find_tokens(luma, chroma, inverted(luma_steps), inverted(chroma_steps), tokens, counts)
-    described, bits = 0, U(0)
+    described: Whole = np.int64(0)
+    bits = U(0)
     for name, first, end in CODES:
         described, taken_bits = make_code(counts[first:end], name, codes[first:end], tables, described)
         bits += taken_bits
@@ -190,9 +193,9 @@ def find_tokens(
         locate(start, count, rows, columns, places, missing)
         for tile in range((4 * count + LANES - 1) // LANES):
             transform(luma_words, places, tile, columns, luma_inverses, work, filled)
-        transform(chroma_words, places, 2, 2 * across, chroma_inverses, work, filled)
+        transform(chroma_words, places, np.int64(2), 2 * across, chroma_inverses, work, filled)
         for unit in range(U(count)):
-            for number in range(U(6)):
+            for number in range(U(6)):  # where the block lies among those of the tiles, and its first number
                 block = U(4) * unit + number if number < U(4) else U(2 * LANES - 4) + U(2) * unit + number
                 first = block // U(LANES) * U(64 * LANES) + block % U(LANES)
                 component = number - U(3) if number > U(3) else U(0)
@@ -226,7 +229,7 @@ def locate(start: int, count: int, rows: int, columns: int, places: Words, missi
 def transform(
     words: Words,
     places: Words,
-    tile: int,
+    tile: Whole,
     across: int,
     inverses: NDArray[np.float32],
     work: NDArray[np.int16],
@@ -340,7 +343,7 @@ bit_length = _counting(lambda builder, word: builder.sub(ir.Constant(ir.IntType(
 
 
 @compiled
-def make_code(counts: Words, name: int, codes: Words, tables: Bytes, at: int) -> tuple[int, np.uint64]:
+def make_code(counts: Words, name: int, codes: Words, tables: Bytes, at: Whole) -> tuple[Whole, np.uint64]:
     """Make the code of some symbols, and describe it in a segment of the file that begins at ``at``.
 
     ``codes`` gets, for each symbol, how many bits it and those that follow it take, and above these 8 bits its code,

@@ -45,7 +45,12 @@ def demo(out: str) -> None:
 @click.option("--classes", type=int, help="How many classes the model has, if --labels names only some.")
 @click.option("--label-space", metavar="NAME", help="What indices in --labels mean: imagenet-1k; default: own classes.")
 @click.option("--corruptions", default="imagenet-c", show_default=True, help="A group, a family, or names with commas.")
-@click.option("--preprocess", default="imagenet224", show_default=True, help="imagenet224, or none for cropped files.")
+@click.option(
+    "--preprocess",
+    default="imagenet224",
+    show_default=True,
+    help="imagenet224, inception299, tiny64, or none for cropped files.",
+)
 @click.option("--encoding", default="memory", show_default=True, help="memory, or jpeg85 as in the published files.")
 @click.option("--edition", default="imagenet224", show_default=True, help="Which published table of strengths.")
 @click.option("--method", default="fast", show_default=True, help="fast or reference.")
