@@ -115,7 +115,7 @@ def test_a_background_class_is_dropped():
 
 def named(tmp_path, text):
     path = tmp_path / "names.txt"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     return ModelOptions(classes=path)
 
 
@@ -124,7 +124,7 @@ def wide(images):
 
 
 def test_outputs_are_picked_by_name(tmp_path):
-    text = "background\ndog Canis familiaris\nbird\nred fox\n\ncat\n"
+    text = "\ufeffbackground\ndog\tCanis familiaris\nbird\nred fox\n\ncat\n"
     model = load_model(Network(wide), named(tmp_path, text), SPACE)
     np.testing.assert_array_equal(model.predict(IMAGES), wide(IMAGES)[:, [5, 3, 1]])
     assert model.settings["Outputs picked by name"].startswith("3 of 6, by names.txt (SHA-256 ")
@@ -164,3 +164,17 @@ def test_names_need_a_file_and_classes(tmp_path):
         load_model(Network(wide), ModelOptions(classes=tmp_path / "none.txt"), SPACE)
     with pytest.raises(ArgumentError, match="no label space"):
         load_model(Network(wide), named(tmp_path, "cat\n"))
+
+
+def test_lists_are_taken_and_masked_arrays_are_left_for_the_road_to_refuse():
+    lists = AdaptedModel(Network(lambda images: sums(images).tolist()), ModelOptions(logits_offset=1))
+    np.testing.assert_array_equal(lists.predict(IMAGES), sums(IMAGES)[:, 1:])
+    masked = AdaptedModel(Network(lambda images: np.ma.masked_less(sums(images), 0)), ModelOptions(logits_offset=1))
+    assert np.ma.isMaskedArray(masked.predict(IMAGES))
+
+
+def test_a_strangers_throughput_is_not_measured():
+    network = Network(sums)
+    assert load_model(network, ModelOptions(logits_offset=1)).find_batch_size(IMAGES[0], 64) is None
+    assert network.seen == []
+    assert load_model("fake").find_batch_size(IMAGES[0], 16) == 16

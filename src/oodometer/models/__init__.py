@@ -66,8 +66,8 @@ def load_model(model: object, options: ModelOptions | None = None, space: LabelS
     ----------
     model
         A name or specification (see ``MODELS``), a ``torch.nn.Module``, or any object with
-        ``predict(images) -> logits``, which is returned as it is unless the options or its own ``input_size`` ask for
-        more.
+        ``predict(images) -> logits``, which is returned as it is unless the options, or an ``input_size`` of its own,
+        ask for more.
     options
         How to run it, and what is made of its inputs and outputs.
     space
@@ -103,10 +103,11 @@ def load_model(model: object, options: ModelOptions | None = None, space: LabelS
             f"{type(network).__name__} is no model: it has no method predict(images) that maps uint8 images, "
             "N x height x width x 3, to logits, N x classes."
         )
-    if network is model and options == ModelOptions() and getattr(network, "input_size", None) is None:
+    stranger = network is model or str(model).startswith("python:")
+    if stranger and options == ModelOptions() and getattr(network, "input_size", None) is None:
         as_it_is: Model = network
         return as_it_is
-    return AdaptedModel(network, options, space)
+    return AdaptedModel(network, options, space, stranger=stranger)
 
 
 def _from_text(spec: str, options: ModelOptions) -> object:

@@ -50,6 +50,8 @@ class AdaptedModel:
         What the user asked for.
     space
         The classes of the data set; needed if the outputs are to be picked by name.
+    stranger
+        Whether it is an object of the user's, which is asked for nothing but the predictions: it may count, or cost.
 
     Raises
     ------
@@ -59,8 +61,10 @@ class AdaptedModel:
         If the file that names the outputs cannot be read, or does not fit the classes of the data set.
     """
 
-    def __init__(self, network: Network, options: ModelOptions, space: LabelSpace | None) -> None:
-        self._network, self._options = network, options
+    def __init__(
+        self, network: Network, options: ModelOptions, space: LabelSpace | None = None, *, stranger: bool = False
+    ) -> None:
+        self._network, self._options, self._stranger = network, options, stranger
         self.name = getattr(network, "name", type(network).__name__)
         self.fingerprint = getattr(network, "fingerprint", self.name)
         self.normalization = getattr(network, "normalization", None)
@@ -85,8 +89,10 @@ class AdaptedModel:
         """
         return self._logits(self._within_memory(self._sized(images)))
 
-    def find_batch_size(self, picture: Image, largest: int) -> int:
-        """Return how many pictures like this one to ask for at once; see ``batching.find_batch_size``."""
+    def find_batch_size(self, picture: Image, largest: int) -> int | None:
+        """Return how many pictures like this one to ask for at once, unless that is not ours to measure."""
+        if self._stranger:
+            return None
         return find_batch_size(lambda images: self._network.predict(self._sized(images)), picture, largest)
 
     def _sized(self, images: Images) -> Images:
@@ -99,7 +105,8 @@ class AdaptedModel:
         while True:
             parts = [images[i : i + self._most] for i in range(0, len(images), self._most)]
             try:
-                return np.concatenate([np.asarray(self._network.predict(part)) for part in parts])
+                made = [self._network.predict(part) for part in parts]
+                return made[0] if len(made) == 1 else np.concatenate(made)
             except Exception as error:  # each framework has its own
                 if not is_out_of_memory(error) or len(parts[0]) == 1:
                     raise
@@ -107,8 +114,9 @@ class AdaptedModel:
             self._most = -(-len(parts[0]) // 2)
 
     def _logits(self, outputs: Logits) -> Logits:
-        if outputs.ndim != 2:
+        if np.ma.isMaskedArray(outputs) or np.ndim(outputs) != 2:
             return outputs  # the road says what is wrong with it
+        outputs = np.asarray(outputs)
         if self._probabilities:
             outputs = _logarithms(outputs, self.name)
         elif _are_probabilities(outputs):

@@ -53,7 +53,7 @@ def load(name: str, options: ModelOptions) -> TorchModel:
         If either cannot be loaded, or if the processor does something with the pixels that we do not know of.
     """
     with loading(f"hf:{name}"):
-        model = transformers.AutoModelForImageClassification.from_pretrained(name)
+        model = transformers.AutoModelForImageClassification.from_pretrained(name).float()
         processor = transformers.AutoImageProcessor.from_pretrained(name)
         normalization, size = _measured(processor, name)
     resample = PIL.Image.Resampling(getattr(processor, "resample", None) or PIL.Image.Resampling.BILINEAR)

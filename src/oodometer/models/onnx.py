@@ -92,15 +92,15 @@ def load(path: str, options: ModelOptions) -> OnnxModel:
     return OnnxModel(Path(path), options)
 
 
-def _providers(device: str) -> list[str]:
+def _providers(device: str) -> list[str | tuple[str, dict[str, str]]]:
     """Choose where to run: with ``auto`` on CUDA if this build of ONNX Runtime has it."""
-    kind = device.partition(":")[0]
+    kind, _, number = device.partition(":")
     if kind == "auto":
         return [name for name in _PROVIDERS.values() if name in onnxruntime.get_available_providers()]
     provider = _PROVIDERS.get(kind, "")
     if provider not in onnxruntime.get_available_providers():
         raise ModelError(f"This build of ONNX Runtime has nothing for the device {device!r}; onnxruntime-gpu has CUDA.")
-    return [provider]
+    return [(provider, {"device_id": number})] if number else [provider]
 
 
 def _picture_input(session: onnxruntime.InferenceSession, path: Path) -> tuple[onnxruntime.NodeArg, type, bool]:

@@ -71,11 +71,11 @@ def pick_outputs(path: Path, space: LabelSpace | None) -> Picked:
         raise ArgumentError("The classes of a model's outputs were named, but no label space to pick from them.")
     try:
         content = path.read_bytes()
-        lines = [line.strip() for line in content.decode("utf-8").splitlines()]
+        lines = [line.strip() for line in content.decode("utf-8-sig").splitlines()]
     except (OSError, UnicodeDecodeError) as error:
         raise ModelError(f"The classes of the model's outputs cannot be read: {path}: {error}.") from error
     known = set(space.classes)
-    names = [line if line in known else line.partition(" ")[0] for line in lines]
+    names = [line if line in known or not line else line.split()[0] for line in lines]
     places, counts = {name: i for i, name in enumerate(names)}, Counter(names)
     lacking = tuple(name for name in space.classes if name not in places)
     twice = [name for name in space.classes if counts[name] > 1]
