@@ -291,7 +291,8 @@ class RunStore:
         StoreError
             If there is something in the folder, and no run.
         """
-        others = [p.name for p in self.path.iterdir() if p.name != LOCK] if self.path.is_dir() else []
+        names = [p.name for p in self.path.iterdir()] if self.path.is_dir() else []
+        others = [name for name in names if name != LOCK and not name.endswith(TEMPORARY)]
         if others and not self.exists():
             raise StoreError(
                 f"{self.path} is not empty and holds no run ({', '.join(sorted(others)[:3])} ...). Choose a new folder."

@@ -72,6 +72,21 @@ def test_arrays_are_laid_out_as_in_cifar_10_c(expected, tmp_path):
     assert not (tmp_path / "out" / ".unfinished").exists()
 
 
+def test_arrays_of_arrays_keep_the_order_of_the_rows(tmp_path, textured):
+    """Twelve rows: as text, 10 would come before 2."""
+    images = np.stack([np.asarray(textured(i, 32, 32)) for i in range(12)])
+    labels = np.array([7, 3, 1, 0, 4, 2, 6, 5, 9, 8, 3, 1])
+    np.save(tmp_path / "images.npy", images)
+    np.save(tmp_path / "labels.npy", labels)
+    source = f"npy:{tmp_path / 'images.npy'},{tmp_path / 'labels.npy'}"
+    options = FAST | {"edition": "cifar32", "corruptions": "contrast", "severities": [5], "clean": True}
+    oodometer.build(source, tmp_path / "out", format="npy", **options)
+    np.testing.assert_array_equal(np.load(tmp_path / "out" / "clean.npy"), images)
+    np.testing.assert_array_equal(np.load(tmp_path / "out" / "labels.npy"), labels)
+    oodometer.build(source, tmp_path / "tree", format="png", **options)
+    np.testing.assert_array_equal(pixels(tmp_path / "tree" / "clean" / "9" / "8.png"), images[8])
+
+
 def test_labels_of_ten_classes_are_bytes(tmp_path, textured):
     """As in the file of CIFAR-10-C."""
     (tmp_path / "flat").mkdir()

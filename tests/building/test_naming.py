@@ -36,7 +36,9 @@ def test_pictures_are_called_by_class_and_name(id_, label, name):
     assert stem(Sample(id_, label, 1), FOLDERS) == name
 
 
-@pytest.mark.parametrize("id_", ["../x.png", "n01440764/../../x.png", "..", "a/.hidden.png", ".n/x.png", ""])
+@pytest.mark.parametrize(
+    "id_", ["../x.png", "n01440764/../../x.png", "..", "a/.hidden.png", ".n/x.png", "", "a\udce4.png"]
+)
 def test_names_that_lead_out_or_hide_are_refused(id_):
     with pytest.raises(DatasetError):
         stem(Sample(id_, 0, 1), FOLDERS)

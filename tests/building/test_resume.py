@@ -244,6 +244,31 @@ def test_changed_sources_and_packages_are_refused(photographs, tmp_path, texture
         oodometer.build(tmp_path / "moved", out, **QUICK)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_source_that_becomes_unreadable_takes_nothing_with_it(photographs, tmp_path, kind):
+    """Nor does one that becomes readable come into some cells alone."""
+    root, out, options = photographs(4), tmp_path / "out", QUICK | {"format": kind}
+    bad = root / "n01440764" / "0001.png"
+    good, content = bad.read_bytes(), bad.read_bytes()[:200].ljust(bad.stat().st_size, b"\0")
+    oodometer.build(root, out, **options)
+    damage(out / FILES[kind].replace("00001", "00000"), "shorter")
+    before = files(out)
+    bad.write_bytes(content)
+    with pytest.raises(StoreError, match=r"0001.png could be read when its block was made.*00000.parquet"):
+        oodometer.build(root, out, **options)
+    assert files(out).keys() >= before.keys() - {FILES[kind]}
+    (out / "manifest" / "00000.parquet").unlink()
+    assert oodometer.build(root, out, **options).images == 3
+    assert verify(out) == []
+    bad.write_bytes(good)
+    if kind == "jpeg":
+        assert oodometer.build(root, out, **options).images == 4
+        assert verify(out) == []
+    else:
+        with pytest.raises(StoreError, match=r"0001.png can be read now"):
+            oodometer.build(root, out, **options)
+
+
 def test_folders_with_something_else_are_left_alone(photographs, tmp_path):
     root, out = photographs(2), tmp_path / "out"
     out.mkdir()

@@ -11,7 +11,7 @@ from oodometer.building.encodings import Encoding
 from oodometer.building.manifest import BuildFolder, File, Picture
 from oodometer.errors import StoreError
 
-__all__ = ["Block", "Layout", "listed"]
+__all__ = ["Block", "Layout", "changed", "listed"]
 
 
 class Block(typing.Protocol):
@@ -66,6 +66,14 @@ class Layout(typing.Protocol):
     def finish(self) -> tuple[File, ...]:
         """Finish the build once all blocks are closed; return the files that hold no picture."""
         ...
+
+
+def changed(folder: BuildFolder, number: int, item: Item, how: str) -> StoreError:
+    """Return the error for an image that can be read now and could not when its block was closed, or the reverse."""
+    return StoreError(
+        f"The image {item.sample.id} {how}. Delete {folder.block_path(number)} to have the block made again of what "
+        "can be read now."
+    )
 
 
 def listed(folder: BuildFolder, number: int) -> list[Picture]:

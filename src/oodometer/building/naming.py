@@ -48,9 +48,11 @@ def stem(sample: Sample, folders: Sequence[str]) -> str:
     Raises
     ------
     DatasetError
-        If the id leads out of the data set, or has a part that readers would pass over, such as ``.x``.
+        If the id leads out of the data set, is no text, or has a part that readers would pass over, such as ``.x``.
     """
     path = identifier(sample.id)
+    if not path.isascii() and path.encode("utf-8", "replace").decode() != path:
+        raise DatasetError(f"The name of {sample.id!r} is not UTF-8 and could not be listed. Rename it.")
     parts = path.split("/")
     if any(part.startswith(".") for part in parts):
         raise DatasetError(f"The name of {sample.id!r} is that of a hidden file, which readers pass over. Rename it.")

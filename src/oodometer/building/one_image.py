@@ -61,7 +61,10 @@ def corrupt_file(source: Path, target: Path, options: Options) -> None:
     """
     kind = IMAGE_FORMATS.get(target.suffix.lower())
     if kind is None:
-        raise ArgumentError(f"{target}: no image format has this ending; use one of {', '.join(IMAGE_FORMATS)}.")
+        raise ArgumentError(
+            f"{target}: no image format has this ending; use one of {', '.join(IMAGE_FORMATS)}, or the name of a "
+            "folder, without an ending, for a data set of one image."
+        )
     protocol = make_protocol(
         corruptions=options.corruptions,
         preprocess=options.preprocess,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from oodometer.building.cells import Cell, Item, Place
 from oodometer.building.encodings import Encoding
-from oodometer.building.layout import listed
+from oodometer.building.layout import changed, listed
 from oodometer.building.manifest import File, Picture
 from oodometer.building.spool import Spool
 from oodometer.building.verify import fault_of
@@ -83,18 +83,17 @@ class _ShardBlock:
 
     def put(self, item: Item, cell: Cell, data: bytes) -> None:
         if cell in self._kept:
-            raise StoreError(self._changed(item, "can be read now, and could not when this block was written"))
+            raise self._changed(item, "can be read now, and could not when its block was made")
         with mapped_errors(f"writing the pictures of {item.sample.id}"):
             self._spool.write((item.number, self._positions[cell]), data)
 
     def drop(self, item: Item) -> None:
         if item.sample.id in self._images:
-            raise StoreError(self._changed(item, "could be read when this block was written, and cannot now"))
+            raise self._changed(item, "could be read when its block was made, and cannot now")
         self._dropped.add(item.number)
 
-    def _changed(self, item: Item, how: str) -> str:
-        path = self._layout.place.folder.block_path(self._number)
-        return f"The image {item.sample.id} {how}. Delete {path} to have the block made again without the old files."
+    def _changed(self, item: Item, how: str) -> StoreError:
+        return changed(self._layout.place.folder, self._number, item, how)
 
     def close(self, pool: Executor) -> list[Picture]:
         items = [item for item in self._items if item.number not in self._dropped]

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from oodometer.building.cells import Cell, Item, Place
 from oodometer.building.encodings import Encoding
-from oodometer.building.layout import listed
+from oodometer.building.layout import changed, listed
 from oodometer.building.manifest import File, Picture
 from oodometer.building.verify import fault_of
 from oodometer.outfolder import TEMPORARY, mapped_errors, write_atomically
@@ -94,6 +94,9 @@ class _TreeBlock:
         self._whole[key] = claim
 
     def drop(self, item: Item) -> None:
+        if any(row.image == item.sample.id for row in self._listed):
+            how = "could be read when its block was made, and cannot now"
+            raise changed(self._place.folder, self._number, item, how)
         for cell in self._place.cells:
             path = Path(self._root, _path(item, cell))
             for leftover in (path, path.with_name(_unfinished(item.number))):
