@@ -19,7 +19,7 @@ import numpy as np
 
 from oodometer import arguments, plan
 from oodometer.continuing import environment
-from oodometer.datasets import LABEL_SPACES, imagenet1k, open_folder
+from oodometer.datasets import imagenet1k, open_dataset, open_folder
 from oodometer.datasets import imagenet_r as imagenet_r_classes
 from oodometer.errors import ArgumentError, DatasetError, StoreError
 from oodometer.meter import Meter
@@ -34,7 +34,7 @@ from oodometer.run import Run
 from oodometer.run_baseline import find_baseline, recorded
 from oodometer.running import RunningResult
 from oodometer.store import FORMAT, Manifest, ModelRecord, RunStore, Table
-from oodometer.types import CLEAN, Dataset, Model
+from oodometer.types import CLEAN, CorruptedDataset, Dataset, Model
 
 __all__ = ["evaluate", "evaluate_benchmarks"]
 
@@ -77,14 +77,15 @@ def evaluate(
         A name or specification (``oodometer list``), a ``torch.nn.Module``, or any object with
         ``predict(images) -> logits``: uint8, N x height x width x 3, RGB, to float, N x classes.
     data
-        The clean images: a folder of class folders named by wnid, any folder with ``labels``, or a ``Dataset``.
+        The clean images: a folder of class folders named by wnid, any folder with ``labels``, whatever else
+        ``oodometer.open_dataset`` opens as a ``Dataset``, or a ``Dataset`` itself.
     out
         The run's folder. Without it the run lives as long as the returned object.
     imagenet_r
         The folder of ImageNet-R, or of other renditions in its layout.
     labels, classes, label_space
         A file or mapping that says which class a folder or file has; how many classes the model has; and what class
-        indices in ``labels`` mean: ``"imagenet-1k"``, or classes of one's own. See ``oodometer.open_folder``. They
+        indices in ``labels`` mean: ``"imagenet-1k"``, or classes of one's own. See ``oodometer.open_dataset``. They
         belong to a folder; a ``Dataset`` has its own.
     corruptions
         ``"imagenet-c"`` (the 15), ``"extra"`` (the other 4), ``"all"``, ``"own"``, a family, or names.
@@ -160,19 +161,26 @@ def _open(
     classes: int | None,
     label_space: str | None,
 ) -> Dataset:
-    """Open the folder of clean images, or take a data set as it is."""
+    """Open the clean images, whatever they are kept as, or take a data set as it is."""
     if isinstance(data, (str, os.PathLike)):
-        folder = arguments.path("The data", data)
-        _check_apart(out, folder)
-        space = None
-        if label_space is not None:
-            space = LABEL_SPACES[arguments.choice("label space", label_space, LABEL_SPACES)]()
-        return open_folder(folder, labels=labels, classes=classes, label_space=space)
-    if not hasattr(data, "samples"):
+        _check_apart(out, arguments.path("The data", data))
+        found = open_dataset(data, labels=labels, classes=classes, label_space=label_space)
+        if found.label_space == imagenet_r_classes():
+            # Renditions as clean images are scored among all classes; it is ``imagenet_r`` that masks.
+            found.label_space = imagenet1k()
+    elif not hasattr(data, "samples"):
         raise ArgumentError(f"The data must be a folder or a Dataset, not {data!r}.")
-    if (labels, classes, label_space) != (None, None, None):
+    elif (labels, classes, label_space) != (None, None, None):
         raise ArgumentError("labels, classes and label_space belong to a folder; a Dataset has its own.")
-    return data
+    else:
+        found = data
+    if isinstance(found, CorruptedDataset):
+        raise ArgumentError(
+            f"{found.name} holds corrupted images ({found.conditions[0]}, ...), and the data are clean images, "
+            "which are corrupted on the way. For one of its cells open it with oodometer.open_dataset, and "
+            'evaluate open_dataset(...).cell("fog", 3).'
+        )
+    return found
 
 
 def _open_renditions(imagenet_r: str | os.PathLike[str], out: str | os.PathLike[str] | None, clean: Dataset) -> Dataset:
@@ -260,6 +268,8 @@ def _fill(
     space, order = benchmark.dataset.label_space.name, benchmark.order
     done = store.done(benchmark.name)
     earlier = store.table(benchmark.name, space)
+    for note in getattr(benchmark.dataset, "notes", ()):
+        observer.say(note)
     observer.begin(benchmark.name, benchmark.passes, int(earlier.seen.sum()))
     if earlier.images and len(done) < len(order):
         store.check_same_environment(manifest)

@@ -42,6 +42,10 @@ class Observer(typing.Protocol):
         """Say what is known so far, such as the running mCE."""
         ...
 
+    def say(self, text: str) -> None:
+        """Say something that stays, such as what a data set was taken for."""
+        ...
+
 
 class Silent:
     """Tells nothing."""
@@ -56,6 +60,9 @@ class Silent:
         """Do nothing."""
 
     def note(self, text: str) -> None:
+        """Do nothing."""
+
+    def say(self, text: str) -> None:
         """Do nothing."""
 
 
@@ -115,3 +122,7 @@ class ProgressBar:
         """Write beside the bar."""
         if self._task is not None:
             self._bar.update(self._task, note=text)
+
+    def say(self, text: str) -> None:
+        """Write above the bars."""
+        self._bar.console.print(Text(text), soft_wrap=True)

@@ -2,8 +2,10 @@
 
 import json
 import sys
+import tarfile
 
 import numpy as np
+import PIL.Image
 import pytest
 from probes import FAST, Probe
 
@@ -693,3 +695,24 @@ def test_a_report_overwrites_no_file_of_another_kind(photographs, tmp_path, name
         run.report(tmp_path / "run" / name if name else "")
     assert (tmp_path / "run" / "manifest.json").read_bytes() == before
     assert run.report(tmp_path / "mine.html") == tmp_path / "mine.html"
+
+
+def test_shards_are_clean_images_too_and_the_guess_is_said(tmp_path, capsys):
+    folder = tmp_path / "val" / "n01440764"
+    folder.mkdir(parents=True)
+    PIL.Image.fromarray(np.full((300, 300, 3), 90, np.uint8)).save(folder / "a.png")
+    with tarfile.open(tmp_path / "val.tar", "w") as tar:
+        tar.add(tmp_path / "val", ".")
+    by_folder = oodometer.evaluate("fake", tmp_path / "val", corruptions="fog", progress=False)
+    by_shard = oodometer.evaluate("fake", tmp_path / "val.tar", corruptions="fog")
+    assert by_shard.errors == by_folder.errors
+    assert "val.tar was taken for" in capsys.readouterr().err
+
+
+def test_corrupted_images_are_not_corrupted_again(tmp_path):
+    for severity in "12345":
+        folder = tmp_path / "c" / "fog" / severity / "n01440764"
+        folder.mkdir(parents=True)
+        PIL.Image.fromarray(np.full((224, 224, 3), 90, np.uint8)).save(folder / "a.png")
+    with pytest.raises(ArgumentError, match="corrupted images"):
+        oodometer.evaluate("fake", tmp_path / "c", progress=False)

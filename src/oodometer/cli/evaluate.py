@@ -37,7 +37,10 @@ def demo(out: str) -> None:
 @click.command()
 @click.argument("model")
 @click.option(
-    "--data", required=True, metavar="DIR", help="Clean images: class folders named by wnid, or see --labels."
+    "--data",
+    required=True,
+    metavar="DATA",
+    help="Clean images: class folders, shards, KIND:PATH; see --labels.",
 )
 @click.option("-o", "--out", metavar="RUN", help="The run's folder; the same command continues a stopped run.")
 @click.option("--imagenet-r", metavar="DIR", help="ImageNet-R, or other renditions in its layout.")
