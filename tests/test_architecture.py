@@ -23,7 +23,7 @@ LAYERS = [
     {"pairing"},
     {"report", "plan"},
     {"road", "run", "running", "building", "precision"},
-    {"evaluation", "comparison", "merging"},
+    {"evaluation", "comparison", "merging", "strength_curves"},
     {"doctor"},
     {"demo"},
     {"cli"},

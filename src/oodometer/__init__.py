@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from oodometer.metrics import Estimate
     from oodometer.models import FakeModel, ModelOptions, Normalization
     from oodometer.run import Run
+    from oodometer.strength_curves import StrengthCurve, strength_curve
     from oodometer.textures import fetch_frost
 
 __version__ = "0.1.0"
@@ -41,6 +42,7 @@ _HOMES = {
     "Normalization": "models",
     "OodometerError": "errors",
     "Run": "run",
+    "StrengthCurve": "strength_curves",
     "build": "building",
     "check": "doctor",
     "compare": "comparison",
@@ -54,6 +56,7 @@ _HOMES = {
     "merge": "merging",
     "open_dataset": "datasets",
     "open_folder": "datasets",
+    "strength_curve": "strength_curves",
 }
 
 __all__ = [
@@ -65,6 +68,7 @@ __all__ = [
     "Normalization",
     "OodometerError",
     "Run",
+    "StrengthCurve",
     "build",
     "check",
     "compare",
@@ -84,6 +88,7 @@ __all__ = [
     "models",
     "open_dataset",
     "open_folder",
+    "strength_curve",
     "testing",
     "transforms",
 ]

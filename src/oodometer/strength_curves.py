@@ -1,0 +1,203 @@
+"""Error as a function of a real-valued severity, and the severity that leaves half of the clean accuracy."""
+
+from __future__ import annotations
+
+import os
+import typing
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oodometer import arguments, metrics, plan
+from oodometer.corruptions.severity import STRONGEST
+from oodometer.datasets import LABEL_SPACES, open_folder
+from oodometer.errors import ArgumentError, DatasetError, MetricError, MissingDataError
+from oodometer.families import SEVERITIES
+from oodometer.metrics import Estimate
+from oodometer.metrics.strength import bisected, half_strength
+from oodometer.models import ModelOptions, load_model
+from oodometer.road import Execution, drive
+from oodometer.store import Step
+from oodometer.types import CLEAN, Condition, Dataset, Model, Protocol
+
+__all__ = ["Point", "StrengthCurve", "strength_curve"]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """The top-1 error at one severity; 0 is the clean images."""
+
+    severity: float
+    error: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class StrengthCurve:
+    """The errors under one corruption by its severity, all on the same ``images``.
+
+    ``half`` is the severity that leaves half of the clean accuracy; if it is ``None``, ``half_unavailable`` says why.
+    ``skipped`` says which files could not be read.
+    """
+
+    model: str
+    corruption: str
+    dataset: str
+    protocol: Protocol
+    images: int
+    skipped: tuple[str, ...]
+    points: tuple[Point, ...]
+    half: Estimate | None
+    half_unavailable: str | None
+
+    def __str__(self) -> str:
+        lines = [f"{self.corruption}, {self.model}: {self.images:,} images of {self.dataset}, {self.protocol.label}"]
+        lines += [f"  severity {point.severity:<8g} error {point.error.percent()} %" for point in self.points]
+        if self.half is None:
+            return "\n".join([*lines, f"  {self.half_unavailable}"])
+        ends = f"[{self.half.low:.2f}, {self.half.high:.2f}]"
+        return "\n".join([*lines, f"  half of the clean accuracy is left at severity {self.half.value:.2f} {ends}"])
+
+
+def strength_curve(
+    model: object,
+    data: str | os.PathLike[str] | Dataset,
+    corruption: str,
+    severities: Sequence[float] = SEVERITIES,
+    *,
+    labels: str | Path | Mapping[str, int | str] | None = None,
+    classes: int | None = None,
+    label_space: str | None = None,
+    preprocess: str = "imagenet224",
+    encoding: str = "memory",
+    edition: str = "imagenet224",
+    method: str = "fast",
+    model_options: ModelOptions | None = None,
+    seed: int = 0,
+    limit: int | None = None,
+    batch_size: int = 16,
+    workers: int | None = None,
+) -> StrengthCurve:
+    """Measure a classifier under one corruption at several severities, and where it has lost half of its accuracy.
+
+    Published severities of two corruptions cannot be compared. The severity that costs a classifier half of its clean
+    accuracy can: it is found by bisection on the same images, beginning with ``severities`` and looking up to the
+    strongest one, 10.
+
+    Parameters
+    ----------
+    model, data, labels, classes, label_space, preprocess, encoding, edition, method, model_options, seed, limit
+        As for ``evaluate``.
+    corruption
+        The name of one corruption.
+    severities
+        Where to measure first: numbers from 0 to 10. The clean images always are.
+    batch_size, workers
+        How the work is cut up, which changes no result.
+
+    Returns
+    -------
+    StrengthCurve
+        Prints as a list.
+
+    Raises
+    ------
+    OodometerError
+        As for ``evaluate``, before the first prediction.
+    """
+    chosen = _severities(severities)
+    dataset = _open(data, labels=labels, classes=classes, label_space=label_space)
+    protocol = plan.make_protocol(
+        corruptions=[corruption], preprocess=preprocess, encoding=encoding, edition=edition, method=method, seed=seed
+    )
+    if protocol.corruptions != (corruption,):
+        raise ArgumentError(f"A strength curve is of one corruption, and {corruption!r} is a group of them.")
+    benchmark = plan.corrupted(dataset, protocol, limit=limit)
+    if corruption in benchmark.unavailable:
+        raise MissingDataError(f"{corruption} cannot be run: {benchmark.unavailable[corruption]}.")
+    loaded = load_model(model, model_options, dataset.label_space)
+    measurer = _Measurer(loaded, benchmark, Execution.of(batch_size, workers))
+    known, misses = bisected(measurer.measure, chosen, STRONGEST)
+    half, why = _half(known, misses)
+    return StrengthCurve(
+        model=str(getattr(loaded, "name", type(loaded).__name__)),
+        corruption=corruption,
+        dataset=dataset.name,
+        protocol=protocol,
+        images=len(misses),
+        skipped=measurer.skipped,
+        points=tuple(Point(s, metrics.proportion(misses[:, k])) for k, s in enumerate(known)),
+        half=half,
+        half_unavailable=why,
+    )
+
+
+def _severities(severities: Sequence[float]) -> tuple[float, ...]:
+    if not isinstance(severities, list | tuple | range | np.ndarray) or not len(severities):
+        raise ArgumentError(f"severities must be numbers from 0 to {STRONGEST}, at least one, not {severities!r}.")
+    for severity in severities:
+        if not isinstance(severity, int | float | np.number) or not 0 <= severity <= STRONGEST:
+            raise ArgumentError(f"severities must be numbers from 0 to {STRONGEST}, not {severity!r}.")
+    return tuple(float(severity) for severity in severities)
+
+
+def _open(
+    data: str | os.PathLike[str] | Dataset,
+    *,
+    labels: str | Path | Mapping[str, int | str] | None,
+    classes: int | None,
+    label_space: str | None,
+) -> Dataset:
+    if not isinstance(data, str | os.PathLike):
+        return data
+    space = None if label_space is None else LABEL_SPACES[arguments.choice("label space", label_space, LABEL_SPACES)]()
+    return open_folder(arguments.path("The data", data), labels=labels, classes=classes, label_space=space)
+
+
+def _half(severities: Sequence[float], misses: NDArray[np.bool_]) -> tuple[Estimate | None, str | None]:
+    try:
+        return half_strength(severities, misses), None
+    except MetricError as error:
+        return None, str(error)
+
+
+@dataclass(frozen=True, slots=True)
+class _Points(plan.Benchmark):
+    """A benchmark with one corruption at severities of its own."""
+
+    severities: tuple[float, ...] = ()
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """Each severity in its order; 0 is the clean images."""
+        (corruption,) = self.protocol.corruptions
+        # The road hands the number on to the corruption, which takes any; only stored runs have whole ones.
+        return tuple(Condition(corruption, typing.cast("int", s)) if s else CLEAN for s in self.severities)
+
+
+class _Measurer:
+    """Evaluates the same images at the severities that are asked for."""
+
+    def __init__(self, model: Model, benchmark: plan.Benchmark, execution: Execution) -> None:
+        self._model, self._benchmark, self._execution = model, benchmark, execution
+        self.skipped: tuple[str, ...] = ()
+
+    def measure(self, severities: Sequence[float]) -> NDArray[np.bool_]:
+        """Tell which predictions are wrong: bool, images x severities, the images in the seeded order."""
+        b = self._benchmark
+        points = _Points(b.name, b.dataset, b.protocol, limit=b.limit, severities=tuple(severities))
+        order = points.order
+        step = Step(0, len(order), len(severities))
+        stages = list(drive(self._model, points, step, (), self._execution, lambda _: None, examples=False))
+        misses = [
+            np.stack([scores.top[:, 0] != stage.block.labels for _, _, scores, _ in stage.block.scores], axis=1)
+            for stage in stages
+            if stage.block.images
+        ]
+        skipped = [skip for stage in stages for skip in stage.block.skipped]
+        if not misses:
+            raise DatasetError(f"None of the {len(skipped)} images can be read: {skipped[0].reason}")
+        self.skipped = tuple(skip.reason for skip in skipped)
+        return np.concatenate(misses)

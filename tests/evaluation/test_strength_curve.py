@@ -1,0 +1,126 @@
+"""Strength curves through the road: the same images at every severity, in the numbers that corrupt() makes."""
+
+import numpy as np
+import pytest
+from probes import Probe
+
+import oodometer
+from oodometer.datasets import imagenet1k
+from oodometer.errors import ArgumentError, DatasetError
+
+FAST = {"preprocess": "none", "edition": "tiny64"}
+
+
+def one_hot(classes, width=1000):
+    return np.eye(width, dtype=np.float32)[classes]
+
+
+@pytest.fixture
+def twenty_four(tmp_path):
+    """Write 24 pictures of noise, each of a class of its own."""
+    import PIL.Image
+
+    rng = np.random.default_rng(0)
+    root = tmp_path / "val"
+    for k in range(24):
+        wnid = imagenet1k().classes[k]
+        picture = rng.integers(60, 196, (64, 64, 3)).astype(np.uint8)
+        (root / wnid).mkdir(parents=True)
+        PIL.Image.fromarray(picture).save(root / wnid / f"{k:02d}.png")
+    return root
+
+
+def noisy_classifier(root):
+    """Make a model that knows each clean picture, and errs once a picture is some distance from it.
+
+    The distance that it bears grows with the class, so that stronger corruptions cost more of the pictures.
+    """
+    import PIL.Image
+
+    known = [np.asarray(PIL.Image.open(path)).astype(float) for path in sorted(root.rglob("*.png"))]
+
+    def logits(images):
+        answers = []
+        for image in images:
+            away = [np.abs(image - picture).mean() for picture in known]
+            nearest = int(np.argmin(away))
+            answers.append(nearest if away[nearest] < 4 + 2.2 * nearest else 999)
+        return one_hot(answers)
+
+    return Probe(logits)
+
+
+def test_the_points_are_those_of_corrupt(twenty_four):
+    """At 2.5 too: corrupt the pictures here and ask the model without any of the package's road."""
+    import PIL.Image
+
+    root = twenty_four
+    model = noisy_classifier(root)
+    curve = oodometer.strength_curve(model, root, "gaussian_noise", (1, 2.5, 5), **FAST)
+    measured = {point.severity: point.error for point in curve.points}
+    assert {0, 1, 2.5, 5} <= set(measured)
+    paths = sorted(root.rglob("*.png"))
+    pictures = np.stack([np.asarray(PIL.Image.open(path)) for path in paths])
+    names = [path.relative_to(root).as_posix() for path in paths]
+    for severity, error in measured.items():
+        made = oodometer.corrupt(pictures, "gaussian_noise", severity, edition="tiny64", image_id=names)
+        wrong = model.predict(made).argmax(axis=1) != np.arange(24)
+        assert error.value == pytest.approx(wrong.mean())
+        assert error.n == 24
+    assert curve.images == 24
+
+
+def test_half_lies_between_its_neighbours(twenty_four):
+    curve = oodometer.strength_curve(noisy_classifier(twenty_four), twenty_four, "gaussian_noise", batch_size=7, **FAST)
+    clean = 1 - curve.points[0].error.value
+    above = [p.severity for p in curve.points if 1 - p.error.value > clean / 2]
+    below = [p.severity for p in curve.points if 1 - p.error.value <= clean / 2]
+    assert max(above) <= curve.half.value <= min(below)
+    assert curve.half.low <= curve.half.value <= curve.half.high
+    assert f"at severity {curve.half.value:.2f}" in str(curve)
+    same = oodometer.strength_curve(noisy_classifier(twenty_four), twenty_four, "gaussian_noise", batch_size=24, **FAST)
+    assert same == curve
+
+
+def test_a_model_that_nothing_disturbs_has_no_half(photographs):
+    root = photographs(4)
+    dataset = oodometer.open_folder(root)
+    label = dataset.samples[0].label
+    probe = Probe(lambda images: one_hot([label] * len(images)))
+    curve = oodometer.strength_curve(probe, root, "contrast", (1, 3), **FAST)
+    assert curve.half is None
+    assert "does not fall to half of the clean one up to severity 10" in curve.half_unavailable
+    assert curve.points[-1].severity == 10
+    assert "does not fall" in str(curve)
+
+
+def test_unreadable_images_are_left_out_everywhere(photographs):
+    root = photographs(6)
+    sorted(root.rglob("*.png"))[2].write_bytes(b"no picture")
+    curve = oodometer.strength_curve("fake", root, "fog", (1,), **FAST)
+    assert {point.error.n for point in curve.points} == {5}
+    assert len(curve.skipped) == 1
+    for path in root.rglob("*.png"):
+        path.write_bytes(b"no picture")
+    with pytest.raises(DatasetError, match="None of the 6 images"):
+        oodometer.strength_curve("fake", root, "fog", (1,), **FAST)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("noise",), "'noise' is a group"),
+        (("fogg",), "Did you mean 'fog'"),
+        (("fog", ()), "at least one"),
+        (("fog", "12"), "at least one, not '12'"),
+        (("fog", (1, 11)), "from 0 to 10, not 11"),
+        (("fog", (1, float("nan"))), "not nan"),
+        (("fog", ("1",)), "not '1'"),
+        (("fog", 3), "at least one, not 3"),
+    ],
+)
+def test_wrong_arguments_are_refused_before_any_prediction(photographs, arguments, message):
+    probe = Probe(lambda images: 1 / 0)
+    with pytest.raises(ArgumentError, match=message):
+        oodometer.strength_curve(probe, photographs(2), *arguments, **FAST)
+    assert probe.seen == []
