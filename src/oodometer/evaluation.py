@@ -36,7 +36,7 @@ from oodometer.running import RunningResult
 from oodometer.store import FORMAT, Manifest, ModelRecord, RunStore, Table
 from oodometer.types import CLEAN, CorruptedDataset, Dataset, Model
 
-__all__ = ["evaluate", "evaluate_benchmarks"]
+__all__ = ["evaluate", "evaluate_benchmarks", "open_clean"]
 
 SAME_CONFIDENCE = 0.05
 """By what part two confidences of one model in one picture may differ: the float noise of another batch is below."""
@@ -132,7 +132,7 @@ def evaluate(
         For everything that a user can mend: ``ArgumentError``, ``DatasetError``, ``ModelError``, ``MissingDataError``,
         ``MetricError`` and ``StoreError`` (see ``oodometer.errors``). Nothing is left half-written.
     """
-    dataset = _open(data, out, labels=labels, classes=classes, label_space=label_space)
+    dataset = open_clean(data, out, labels=labels, classes=classes, label_space=label_space)
     protocol = plan.make_protocol(
         corruptions=corruptions, preprocess=preprocess, encoding=encoding, edition=edition, method=method, seed=seed
     )
@@ -153,9 +153,9 @@ def evaluate(
     )
 
 
-def _open(
+def open_clean(
     data: str | os.PathLike[str] | Dataset,
-    out: str | os.PathLike[str] | None,
+    out: str | os.PathLike[str] | None = None,
     *,
     labels: str | Path | Mapping[str, int | str] | None,
     classes: int | None,

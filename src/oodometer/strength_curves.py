@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from oodometer import arguments, metrics, plan
+from oodometer import metrics, plan
 from oodometer.corruptions.severity import STRONGEST
-from oodometer.datasets import LABEL_SPACES, open_folder
 from oodometer.errors import ArgumentError, DatasetError, MetricError, MissingDataError
+from oodometer.evaluation import open_clean
 from oodometer.families import SEVERITIES
 from oodometer.metrics import Estimate
 from oodometer.metrics.strength import bisected, half_strength
@@ -108,7 +108,7 @@ def strength_curve(
         As for ``evaluate``, before the first prediction.
     """
     chosen = _severities(severities)
-    dataset = _open(data, labels=labels, classes=classes, label_space=label_space)
+    dataset = open_clean(data, labels=labels, classes=classes, label_space=label_space)
     protocol = plan.make_protocol(
         corruptions=[corruption], preprocess=preprocess, encoding=encoding, edition=edition, method=method, seed=seed
     )
@@ -141,19 +141,6 @@ def _severities(severities: Sequence[float]) -> tuple[float, ...]:
         if not isinstance(severity, int | float | np.number) or not 0 <= severity <= STRONGEST:
             raise ArgumentError(f"severities must be numbers from 0 to {STRONGEST}, not {severity!r}.")
     return tuple(float(severity) for severity in severities)
-
-
-def _open(
-    data: str | os.PathLike[str] | Dataset,
-    *,
-    labels: str | Path | Mapping[str, int | str] | None,
-    classes: int | None,
-    label_space: str | None,
-) -> Dataset:
-    if not isinstance(data, str | os.PathLike):
-        return data
-    space = None if label_space is None else LABEL_SPACES[arguments.choice("label space", label_space, LABEL_SPACES)]()
-    return open_folder(arguments.path("The data", data), labels=labels, classes=classes, label_space=space)
 
 
 def _half(severities: Sequence[float], misses: NDArray[np.bool_]) -> tuple[Estimate | None, str | None]:
