@@ -182,6 +182,10 @@ def other_size(root):
     sane.write(root / "fog/4" / FIRST / "0.JPEG", sane.picture("large", side=30))
 
 
+def smaller_size(root):
+    sane.write(root / "fog/4" / FIRST / "0.JPEG", sane.picture("small", side=20))
+
+
 def other_format(root):
     path = root / "fog/4" / FIRST / "0.JPEG"
     path.write_bytes(sane.encoded(np.asarray(PIL.Image.open(path)), "PNG"))
@@ -238,6 +242,12 @@ def case(root):
         (cell / FIRST / "2.JPEG").rename(cell / FIRST / "X.JPEG")
 
 
+def accents(root):
+    for cell in each_cell(root):
+        (cell / FIRST / "1.JPEG").rename(cell / FIRST / "\u00e9.JPEG")
+        (cell / FIRST / "2.JPEG").rename(cell / FIRST / "e\u0301.JPEG")
+
+
 def illegal(root):
     for cell in each_cell(root):
         (cell / FIRST / "1.JPEG").rename(cell / FIRST / "what?.JPEG")
@@ -282,6 +292,7 @@ FAULTS_OF_CELLS = [
     (copy_half_of_clean, {"images-equal-clean"}, f"fog/1/{FIRST}/0.JPEG"),
     (swap_severities, {"severity-order"}, "gaussian_noise/2"),
     (other_size, {"size-differs"}, f"fog/4/{FIRST}/0.JPEG"),
+    (smaller_size, {"size-differs"}, f"fog/4/{FIRST}/0.JPEG"),
     (unknown_class, {"unknown-class"}, "clean/n00000001"),
     (
         unknown_class_in_one_cell,
@@ -303,6 +314,7 @@ NOTES_OF_CELLS = [
     (stray, {"stray-files"}, f"fog/4/{FIRST}/Thumbs.db"),
     (pipe, {"special-file"}, f"fog/4/{FIRST}/pipe.JPEG"),
     (case, {"names-differ-by-case"}, f"{FIRST}/x.JPEG"),
+    (accents, {"names-differ-by-case"}, f"{FIRST}/\u00e9.JPEG"),
     (illegal, {"name-not-portable"}, f"{FIRST}/what?.JPEG"),
     (parents, {"archive-folders"}, "weather"),
     (misspelt, {"unknown-corruption"}, "gausian_noise"),
@@ -318,6 +330,35 @@ def check_cells(whole, tmp_path, damage, severity, codes, place):
     assert found - said == {(severity, code) for code in codes}
     assert diagnosis.ok == (severity == "note")
     assert place is None or place in {where for finding in diagnosis.findings for where in finding.where}
+    return {finding.code: finding.where for finding in diagnosis.findings}
+
+
+@pytest.mark.parametrize("damage", [lose_image, other_size, smaller_size, add_image, copy_one, other_format])
+def test_only_the_file_itself_is_named(whole, tmp_path, damage):
+    cases = {case[0]: ("fault", *case[1:]) for case in FAULTS_OF_CELLS}
+    cases |= {case[0]: ("note", *case[1:]) for case in NOTES_OF_CELLS}
+    severity, codes, place = cases[damage]
+    found = check_cells(whole, tmp_path, damage, severity, codes, place)
+    assert {code: found[code] for code in codes} == dict.fromkeys(codes, (place,))
+
+
+def test_the_size_of_a_single_cell_is_that_of_the_published_images(tmp_path):
+    root = tmp_path / "set/fog/1" / FIRST
+    for number in range(20):
+        sane.write(root / f"{number}.JPEG", sane.picture(number, side=224))
+    sane.write(root / "20.JPEG", sane.picture("other", side=225))
+    (fault,) = examined(tmp_path / "set")[0].faults
+    assert (fault.code, fault.where) == ("size-differs", (f"fog/1/{FIRST}/20.JPEG",))
+
+
+def test_images_that_were_not_cropped_may_have_any_size(tmp_path):
+    for corruption in ("fog", "snow"):
+        for number in range(3):
+            pixels = sane.picture(number, side=30 + number, strength=len(corruption))
+            sane.write(tmp_path / "set" / corruption / "1" / FIRST / f"{number}.JPEG", pixels)
+    diagnosis, found = examined(tmp_path / "set")
+    assert diagnosis.ok
+    assert ("note", "other-size") in found
 
 
 @pytest.mark.parametrize(("damage", "codes", "place"), FAULTS_OF_CELLS, ids=[f[0].__name__ for f in FAULTS_OF_CELLS])

@@ -15,6 +15,7 @@ from oodometer.datasets import imagenet1k, imagenet_r
 from oodometer.datasets.layout import positions
 from oodometer.doctor.classes import check_classes, check_total
 from oodometer.doctor.diagnosis import Findings
+from oodometer.doctor.labels import check_repeated
 from oodometer.doctor.norms import RENDITIONS, known_as
 from oodometer.errors import ArgumentError, DatasetError
 
@@ -247,6 +248,36 @@ def test_faults_of_cifar_c(tmp_path, damage, codes):
     assert faults(root) == codes
 
 
+def test_labels_of_a_whole_cifar_set_are_balanced():
+    labels = np.tile(np.arange(10_000) % 10, 5)
+    for change, codes in ((0, []), (1, ["labels-balance"])):
+        findings = Findings()
+        check_repeated((labels.reshape(5, -1) + change * (np.arange(10_000) == 0)).ravel(), 50_000, findings)
+        assert [finding.code for finding in findings.found] == codes
+
+
+def test_black_photographs_are_no_gap(tmp_path):
+    root = sane.cifar(tmp_path / "set", corruptions=("fog", "snow", "frost"))
+    for name in ("fog", "snow", "frost"):
+        spoilt(root, name, blacken)
+    assert not faults(root)
+
+
+def test_clean_images_beside_cifar_c(tmp_path):
+    root = sane.cifar(tmp_path / "set")
+    clean = np.stack([sane.picture("cifar", number, side=32) for number in range(20)])
+    np.save(root / "clean.npy", clean)
+    assert not faults(root)
+    fog = np.load(root / "fog.npy")
+    np.save(root / "fog.npy", np.concatenate([clean, fog[20:]]))
+    assert faults(root) == {"cell-equals-clean"}
+    np.save(root / "fog.npy", fog)
+    spoilt(root, "gaussian_noise", lambda a: a.reshape(5, 20, 32, 32, 3)[[4, 1, 2, 3, 0]].reshape(a.shape))
+    assert faults(root) == {"severity-order"}
+    spoilt(root, "clean", lambda a: a[1:])
+    assert faults(root) == {"array-shape"}
+
+
 def test_j3_rows_that_are_not_five_severities(tmp_path):
     root = sane.cifar(tmp_path / "set")
     for name in (*sane.CORRUPTIONS, "labels"):
@@ -269,6 +300,8 @@ def test_a_pair_of_arrays(tmp_path):
     assert faults(root) == {"labels-length"}
     (root / "images.npy").write_bytes((root / "images.npy").read_bytes()[:500])
     assert faults(root) == {"damaged-array"}
+    np.save(root / "images.npy", np.uint8(3))
+    assert faults(root) == {"array-shape", "labels-length"}
     assert examined(sane.pair(tmp_path / "again") / "images.npy")[0].ok
 
 

@@ -73,6 +73,11 @@ def test_traits():
     assert probe(FILES[3]).traits == Trait.TURNED | Trait.CMYK
     assert probe(FILES[4], ".png").traits == Trait.TURNED | Trait.ALPHA
     assert probe(FILES[4], ".jpg").traits == Trait.TURNED | Trait.ALPHA | Trait.MISNAMED
+    exif = PIL.Image.Exif()
+    exif[0x010F] = "a camera"
+    upright = io.BytesIO()
+    PIL.Image.fromarray(sane.picture("x")).save(upright, "JPEG", exif=exif)
+    assert probe(upright.getvalue()).traits == Trait.NONE
     deep = io.BytesIO()
     PIL.Image.fromarray(np.full((4, 4), 9, np.uint16)).save(deep, "PNG")
     assert probe(deep.getvalue(), ".png").traits == Trait.GRAY | Trait.DEEP

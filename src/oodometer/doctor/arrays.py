@@ -14,11 +14,13 @@ from oodometer.doctor.cells import Cell
 from oodometer.doctor.copies import find_copies
 from oodometer.doctor.diagnosis import Findings
 from oodometer.doctor.grid import note_corruptions
-from oodometer.doctor.labels import check_labels, check_order
+from oodometer.doctor.labels import check_labels, check_repeated
+from oodometer.doctor.order import check_order
 from oodometer.doctor.probe import Probe, digest
 from oodometer.doctor.reading import Digests, Reader, Troubles
 from oodometer.families import SEVERITIES
 from oodometer.report.words import listed
+from oodometer.types import CLEAN
 
 __all__ = ["examine_cifar", "examine_pair"]
 
@@ -47,13 +49,12 @@ def examine_cifar(root: Path, classes: int, reader: Reader, findings: Findings) 
     """
     files = sorted(file for file in root.glob("*.npy") if not file.name.startswith("."))
     loaded = {file.stem: array for file in files if (array := _load(file, findings)) is not None}
-    labels = loaded.pop("labels", None)
+    labels, clean = loaded.pop("labels", None), loaded.pop("clean", None)
     if not (root / "labels.npy").exists():
         findings.fault("no-labels", "There is no labels.npy.", "Fetch or copy it; it is part of the archive.")
     arrays = _alike(loaded, findings)
     length = len(next(iter(arrays.values()), ()))
-    whole = length % len(SEVERITIES) == 0
-    if not whole:
+    if length % len(SEVERITIES):
         findings.fault(
             "not-five-severities",
             f"The arrays have {length:,} images, which are not five severities of equally many.",
@@ -61,12 +62,28 @@ def examine_cifar(root: Path, classes: int, reader: Reader, findings: Findings) 
         )
     if labels is not None:
         check_labels(labels, length, classes, findings)
-        check_order(labels, length, findings)
-    _note_names([file.stem for file in files if file.stem != "labels"], findings)
+        check_repeated(labels, length, findings)
+    _note_names([file.stem for file in files if file.stem not in {"labels", "clean"}], findings)
+    if clean is not None and _fits(clean, arrays, findings):
+        arrays["clean"] = clean
     digests = _read(arrays, reader, findings)
     _check_blank(arrays, digests, findings)
-    if whole:
+    if length % len(SEVERITIES) == 0:
         _compare(arrays, digests, findings)
+
+
+def _fits(clean: Array, arrays: Mapping[str, Array], findings: Findings) -> bool:
+    """Check that the clean images beside the corrupted ones are a fifth of them."""
+    shapes = {(len(array) // len(SEVERITIES), *array.shape[1:]) for array in arrays.values()}
+    fits = clean.dtype == np.uint8 and shapes <= {clean.shape}
+    if not fits:
+        findings.fault(
+            "array-shape",
+            f"clean.npy holds {clean.dtype} of shape {clean.shape}; the images of one severity have {shapes.pop()}.",
+            "Copy or make it again.",
+            ["clean.npy"],
+        )
+    return fits
 
 
 def _note_names(names: Sequence[str], findings: Findings) -> None:
@@ -97,7 +114,7 @@ def examine_pair(path: Path, reader: Reader, findings: Findings) -> None:
         return
     images = _alike({files[0].stem: loaded[0]}, findings)
     if len(files) > 1 and loaded[1] is not None:
-        check_labels(loaded[1], len(loaded[0]), None, findings)
+        check_labels(loaded[1], len(next(iter(images.values()), ())), None, findings)
     _check_blank(images, _read(images, reader, findings), findings)
 
 
@@ -158,6 +175,7 @@ def _check_blank(arrays: Mapping[str, Array], digests: Mapping[str, Digests], fi
     black = {
         name: (found == np.frombuffer(digest(bytes(arrays[name][0].nbytes)), np.uint64)).all(axis=1)
         for name, found in digests.items()
+        if name != CLEAN.corruption
     }
     # What is black in most arrays is a black photograph.
     everywhere = np.mean(list(black.values()), axis=0) > 0.5 if len(black) > 1 else False
@@ -173,21 +191,23 @@ def _check_blank(arrays: Mapping[str, Array], digests: Mapping[str, Digests], fi
 
 
 def _compare(arrays: Mapping[str, Array], digests: Mapping[str, Digests], findings: Findings) -> None:
-    """Compare the severities of all corruptions with each other."""
+    """Compare the severities of all corruptions with each other, and with the clean images if they are there."""
+    starts: dict[str, int] = {}
     cells = []
     for name, found in digests.items():
-        part = len(found) // len(SEVERITIES)
-        rows = np.arange(part, dtype=np.int32)
-        sizes = np.ones((part, 2), np.int32)
-        cells += [
-            Cell(name, f"{name}.npy, severity {severity}", rows, found[(severity - 1) * part : severity * part], sizes)
-            for severity in SEVERITIES
-        ]
-    ids = [f"image {row}" for row in range(len(cells[0].rows))] if cells else []
+        clean = name == CLEAN.corruption
+        part = len(found) if clean else len(found) // len(SEVERITIES)
+        rows, sizes = np.arange(part, dtype=np.int32), np.ones((part, 2), np.int32)
+        for severity in (1,) if clean else SEVERITIES:
+            place = f"{name}.npy" if clean else f"{name}.npy, severity {severity}"
+            starts[place] = (severity - 1) * part
+            cells.append(Cell(name, place, rows, found[starts[place] : starts[place] + part], sizes))
 
     def look(cell: Cell, at: int) -> NDArray[np.uint8]:
-        severity = int(cell.name[-1])
-        pixels: NDArray[np.uint8] = arrays[cell.corruption][(severity - 1) * len(cell.rows) + at]
+        pixels: NDArray[np.uint8] = arrays[cell.corruption][starts[cell.name] + at]
         return pixels if pixels.ndim == 3 else pixels[:, :, None]
 
-    find_copies(cells, look).report(ids, findings)
+    cells.sort(key=lambda cell: cell.corruption != CLEAN.corruption)
+    find_copies(cells, look).report([f"image {row}" for row in cells[0].rows] if cells else [], findings)
+    if cells and cells[0].corruption == CLEAN.corruption:
+        check_order(cells[0], cells[1:], look, findings)

@@ -129,7 +129,8 @@ def _compare(folder: BuildFolder, findings: Findings) -> None:
     def look(cell: Cell, at: int) -> NDArray[np.uint8]:
         return np.asarray(decode(folder.path / cell.name / names[cell.rows[at]]))
 
-    for equal in find_copies(cells, look).equal:
+    for group in find_copies(cells, look).equal:
+        equal = [cell.name for cell in group]
         findings.note(
             "cells-equal",
             f"{listed(equal, most=6)} hold the same files: there, the corruption gives the same for all strengths.",

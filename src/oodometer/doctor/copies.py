@@ -26,15 +26,15 @@ _LOOKED_AT = 8
 
 @dataclass(frozen=True)
 class Copies:
-    """The cells that are equal, by name, and those of which a part is: two cells and the positions in the second."""
+    """Groups of cells that are equal, and pairs of which a part is, with the positions in the second cell."""
 
-    equal: list[list[str]] = field(default_factory=list)
+    equal: list[list[Cell]] = field(default_factory=list)
     parts: list[tuple[Cell, Cell, NDArray[np.intp]]] = field(default_factory=list)
 
     def report(self, ids: Sequence[str], findings: Findings) -> None:
         """Turn them into findings; ``ids`` are those of the rows."""
-        for names in self.equal:
-            _report_equal(names, findings)
+        for group in self.equal:
+            _report_equal(group, findings)
         for first, second, there in self.parts:
             _report_part(first, second, [f"{second.name}/{ids[second.rows[row]]}" for row in there], findings)
 
@@ -61,10 +61,10 @@ def find_copies(cells: Sequence[Cell], look: Look) -> Copies:
             continue
         if not len(here) == len(first.rows) == len(second.rows):
             found.parts.append((first, second, there))
-        elif group := next((names for names in found.equal if first.name in names), None):
-            group.extend({second.name}.difference(group))
+        elif group := next((cells for cells in found.equal if first in cells), None):
+            group += [second] if second not in group else []
         else:
-            found.equal.append([first.name, second.name])
+            found.equal.append([first, second])
     return found
 
 
@@ -96,9 +96,9 @@ def _has_content(pixels: NDArray[np.uint8], colour: bool) -> bool:
     return bool(pixels.std(axis=(0, 1)).max() > 1.5)
 
 
-def _report_equal(names: Sequence[str], findings: Findings) -> None:
-    clean = CLEAN.corruption in names
-    others = [name for name in names if name != CLEAN.corruption]
+def _report_equal(cells: Sequence[Cell], findings: Findings) -> None:
+    others = [cell.name for cell in cells if cell.corruption != CLEAN.corruption]
+    clean = len(others) < len(cells)
     findings.fault(
         "cell-equals-clean" if clean else "cells-equal",
         f"{listed(others, most=6)} {'holds' if len(others) == 1 else 'hold'} "

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from oodometer.doctor.diagnosis import Findings
 from oodometer.families import SEVERITIES
 
-__all__ = ["check_labels", "check_order"]
+__all__ = ["check_labels", "check_repeated"]
 
 _FILE = ["labels.npy"]
 _PUBLISHED = 10_000
@@ -58,7 +58,7 @@ def check_labels(labels: NDArray[Any], images: int, classes: int | None, finding
         )
 
 
-def check_order(labels: NDArray[Any], images: int, findings: Findings) -> None:
+def check_repeated(labels: NDArray[Any], images: int, findings: Findings) -> None:
     """Check that the labels of the five severities are the same, and balanced if the set has its published size.
 
     Parameters
