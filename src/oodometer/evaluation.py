@@ -99,8 +99,9 @@ def evaluate(
     method
         ``"fast"`` or ``"reference"``; see ``oodometer.corrupt``.
     baseline
-        What CE and mCE are divided by: the name of a published baseline, a JSON file, or ``None``. ``"auto"`` is
-        ``"alexnet"`` for the 1000 classes of ImageNet and ``None`` for others.
+        What CE and mCE are divided by: the name of a published baseline, a JSON file, the folder of another run (whose
+        own uncertainty is then in the intervals), or ``None``. ``"auto"`` is ``"alexnet"`` for the 1000 classes of
+        ImageNet and ``None`` for others.
     model_options
         How the model is run, and what is made of its inputs and outputs: device, precision, normalization and more.
     seed

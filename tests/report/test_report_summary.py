@@ -46,6 +46,7 @@ def test_every_number_equals_the_plain_metrics(make_run):
         assert [e.value for e in row.errors] == pytest.approx(errors[row.name])
         assert row.mean.value == pytest.approx(np.mean(errors[row.name]))
         assert row.ce.value == pytest.approx(metrics.corruption_errors(errors)[row.name])
+        assert row.relative_ce.value == pytest.approx(metrics.relative_corruption_errors(errors, clean)[row.name])
     assert part.clean_error.value == pytest.approx(clean)
     assert part.mean_error.value == pytest.approx(metrics.mean_corruption_error(errors))
     assert part.mce.value == pytest.approx(metrics.mce(errors))

@@ -58,7 +58,10 @@ def demo(out: str) -> None:
 @click.option("--edition", default="imagenet224", show_default=True, help="Which published table of strengths.")
 @click.option("--method", default="fast", show_default=True, help="fast or reference.")
 @click.option(
-    "--baseline", default="auto", show_default=True, help="alexnet, none, or a JSON file; what mCE divides by."
+    "--baseline",
+    default="auto",
+    show_default=True,
+    help="What mCE divides by: alexnet, resnet50, none, a JSON file, or the folder of another run.",
 )
 @with_model_options
 @click.option("--seed", default=0, show_default=True, help="Of the corruptions and of the order.")
@@ -80,7 +83,7 @@ def evaluate(model: str, data: str, out: str | None, baseline: str, **options: A
 
 @click.command()
 @click.argument("run")
-@click.option("--baseline", help="alexnet or a JSON file; default: the one that the run was made with.")
+@click.option("--baseline", help="As for evaluate; default: the one that the run was made with.")
 def report(run: str, baseline: str | None) -> None:
     """Rebuild the table, report.html and results.json of RUN from its store alone."""
     from oodometer.run import Run

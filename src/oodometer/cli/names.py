@@ -24,6 +24,7 @@ def list_names() -> None:
     click.secho("Baselines (--baseline)", bold=True)
     for baseline in BASELINES.values():
         click.echo(f"  {baseline.name}: {baseline.source}")
+    click.echo("  Or a JSON file, or the folder of another run.")
     click.secho("Models", bold=True)
     for spec, meaning in MODELS.items():
         click.echo(f"  {spec}: {meaning}")

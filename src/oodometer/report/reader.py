@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oodometer import metrics
 from oodometer.errors import MetricError, StoreError
@@ -164,6 +165,7 @@ def _named(baseline: Baseline) -> BaselineName:
 
 def _rows(table: Table, misses: Misses, changes: Misses | None, baseline: Baseline | None) -> Iterable[Row]:
     ces = _corruption_errors(misses, baseline, table)
+    clean = of_clean(table, table.misses)
     cells, means = metrics.cell_error_estimates(misses), metrics.error_estimates(misses)
     top5 = metrics.error_estimates(by_corruption(table, top5_misses(table))) if table.top.shape[2] == TOP else {}
     changes_of = metrics.cell_error_estimates(changes) if changes else {}
@@ -175,6 +177,7 @@ def _rows(table: Table, misses: Misses, changes: Misses | None, baseline: Baseli
             errors=cells[name],
             mean=means[name],
             ce=ces.get(name),
+            relative_ce=_relative_ce(name, misses[name], clean, baseline, table),
             top5_error=top5.get(name),
             changes=changes_of.get(name),
             changed=changed.get(name),
@@ -185,6 +188,15 @@ def _corruption_errors(misses: Misses, baseline: Baseline | None, table: Table) 
     """Compute the CE of those corruptions for which there is a baseline."""
     known = {name: array for name, array in misses.items() if baseline is not None and name in baseline.errors}
     return details.defined(lambda: metrics.corruption_error_estimates(known, baseline, table.images)) or {}
+
+
+def _relative_ce(
+    name: str, misses: NDArray[np.bool_], clean: NDArray[np.bool_], baseline: Baseline | None, table: Table
+) -> Estimate | None:
+    """Compute a relative CE, if the baseline has this corruption and gets worse under it."""
+    return details.defined(
+        lambda: metrics.relative_corruption_error_estimates({name: misses}, clean, baseline, table.images)[name]
+    )
 
 
 def _mean_ce(misses: Misses, baseline: Baseline | None, table: Table) -> Estimate | None:

@@ -125,7 +125,7 @@ class Confidence:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One corruption: the error at each severity from 1 up, their mean, and the CE if there is a baseline for it.
+    """One corruption: the error at each severity from 1 up, their mean, and CE and relative CE if there is a baseline.
 
     ``changes`` say how often the prediction is another one than for the clean image, ``changed`` is their mean; they
     need no labels. ``None`` if the run has no clean images.
@@ -136,6 +136,7 @@ class Row:
     errors: tuple[Estimate, ...]
     mean: Estimate
     ce: Estimate | None
+    relative_ce: Estimate | None
     top5_error: Estimate | None
     changes: tuple[Estimate, ...] | None
     changed: Estimate | None
