@@ -9,6 +9,7 @@ on with the same steps and ends the same.
 from __future__ import annotations
 
 import bisect
+import math
 from collections.abc import Iterator
 
 from oodometer.errors import MetricError
@@ -72,20 +73,22 @@ class _Choice:
     def after(self, last: Step, store: RunStore, decoding: float | None) -> Step | None:
         """Choose the next step from what is in the store; ``None`` if that suffices, or if there are no more images."""
         begin = bisect.bisect_left(self._places, last.stop)
-        images, half_width = len(self._places), self._benchmark.half_width
-        if begin == images or half_width is None:
+        half_width = self._benchmark.half_width
+        if begin == len(self._places) or half_width is None:
             return None
-        found = self._known(store.table(self._benchmark.name, self._benchmark.dataset.label_space.name))
+        table = store.table(self._benchmark.name, self._benchmark.dataset.label_space.name)
+        found = self._known(table)
         if found is None:
             return self.first(begin)
+        readable = len(table.images) / begin  # of the images that were tried
+        images, left = math.ceil(len(self._places) * readable), math.ceil((len(self._places) - begin) * readable)
         if reached(found, half_width, images):
             return None
+        decoding = decoding or last.decoding or 0.0
         most = self._offer(begin).each
-        choice = next_step(
-            found, half_width, images, left=images - begin, most=most, decoding=decoding or last.decoding or 0.0
-        )
+        choice = next_step(found, half_width, images, left=left, most=most, decoding=decoding)
         self._observer.expect(choice.forecast)
-        return self._step(begin, choice.images, choice.each, decoding)
+        return self._step(begin, math.ceil(choice.images / readable), choice.each, decoding)
 
     def _known(self, table: Table) -> Spread | None:
         """Say what is known of the mCE, or of its difference; ``None`` while conditions lack images."""

@@ -188,15 +188,17 @@ def _blocks(
 ) -> Iterator[_Pictures]:
     """Decode the images of a step, the next block while one is worked on.
 
-    A block is decoded in pieces of a batch, as many as it takes for each condition to meet a batch of images.
+    A block is decoded in pieces of a batch: as many as it takes for each condition to meet a batch of images, and at
+    least as many images as there are conditions, unless every image goes through all of them.
     """
     left = iter(
         (place, sample)
         for place, sample in benchmark.placed
         if step.start <= place < step.stop and sample.id not in done
     )
-    size = execution.batch_size
-    pieces = min(math.ceil(len(benchmark.conditions) / step.each), max(MOST_IMAGES // size, 1))
+    size, conditions = execution.batch_size, len(benchmark.conditions)
+    images = size if step.each == conditions else min(max(size * conditions / step.each, conditions), MOST_IMAGES)
+    pieces = math.ceil(images / size)
     decode = functools.partial(_decode, benchmark, meter)
     decoded = ahead(pool, decode, iter(lambda: list(islice(left, size)), []), depth=pieces)
     for block in iter(lambda: list(islice(decoded, pieces)), []):

@@ -13,10 +13,12 @@ __all__ = ["FIRST_EACH", "Choice", "next_step", "reached"]
 FIRST_EACH = 4
 """Conditions of an image in the first step, which tells how strongly the outcomes of one image are correlated."""
 
-AIM = 0.98
+ENOUGH = 0.75
+"""What part of the variance that is allowed may be the images' own, which all conditions of all images would leave. As
+that part nears the whole, the goal takes the whole cost; beyond, it cannot be reached."""
+
 SMALLEST = 0.02
-"""What part of the variance that is allowed is aimed at, and the least step as a part of the passes so far: so that the
-goal is not missed by a hair again and again."""
+"""The least step as a part of the passes so far: below, more looks would save nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +45,11 @@ def reached(found: Spread, half_width: float, images: int) -> Estimate | None:
     Returns
     -------
     Estimate or None
-        The estimate itself; or, where even all conditions of all images would leave a wider interval, the estimate of
-        what these would give (``Spread.of_all``).
+        The estimate itself; or, where the images do not suffice for that (``ENOUGH``), the estimate of what all their
+        conditions would give (``Spread.of_all``).
     """
-    suffice = found.between / images < (half_width / student(found.images - 1)) ** 2
-    estimate = found.estimate if suffice else found.of_all(images)
+    _, rest = _allowed(found, half_width, images)
+    estimate = found.of_all(images) if rest else found.estimate
     return estimate if (estimate.high - estimate.low) / 2 <= half_width else None
 
 
@@ -69,28 +71,40 @@ def next_step(found: Spread, half_width: float, images: int, *, left: int, most:
     -------
     Choice
         Among the ways that reach the goal with the images left, the cheapest; but no more passes than so far, and no
-        more than twice as many conditions as a condition has images, since what the choice rests on is an estimate.
+        more than twice as many conditions as a condition has images, since what the choice rests on is an estimate. If
+        no way reaches it, the one that comes nearest.
     """
-    allowed = (half_width / student(found.images - 1)) ** 2
-    if found.between / images >= allowed:
-        allowed += found.between / images
+    if found.alone == 0:  # all outcomes agree, which says nothing of the variance: see more images
+        return Choice(min(found.images, left), 1, found.passes + found.images)
+    allowed, rest = _allowed(found, half_width, images)
     cautious = min(most, math.ceil(2 * found.passes / found.conditions))
-    ways = [(_needed(found, AIM * allowed, each), each) for each in range(1, cautious + 1)]
+    # The variance is an estimate too, known to about this part; aiming lower, the goal is not missed by a hair.
+    aim = allowed * (1 - found.images**-0.5) + rest
+    ways = [(_needed(found, aim, each), each) for each in range(1, cautious + 1)]
     needed, each = min(
         ((needed, each) for needed, each in ways if needed <= left),
         key=lambda way: way[0] * (decoding + way[1]),
-        default=(left, cautious),
+        default=(left, min(range(1, cautious + 1), key=lambda each: _variance(found, left, each))),
     )
     least, greatest = math.ceil(SMALLEST * found.passes / each), math.ceil(found.passes / each)
     return Choice(min(max(needed, least), greatest, left), each, found.passes + needed * each)
 
 
-def _needed(found: Spread, allowed: float, each: int) -> int:
-    """Compute how many more images, through ``each`` conditions, bring the variance down to what is allowed.
+def _allowed(found: Spread, half_width: float, images: int) -> tuple[float, float]:
+    """Return the variance that is allowed, and, where it is that of ``Spread.of_all``, what the images add to it."""
+    allowed = (half_width / student(found.images - 1)) ** 2
+    rest = found.between / images
+    return allowed, rest if rest > ENOUGH * allowed else 0.0
 
-    With x images more there are s = passes + each x passes and pairs + (each - 1) (s - passes) pairs; ``Spread`` says
-    what variance that gives, and x is where it equals the one that is allowed.
-    """
+
+def _variance(found: Spread, images: int, each: int) -> float:
+    """Compute what variance the estimate will have with so many images more, through ``each`` conditions."""
+    passes, pairs = found.passes + images * each, found.pairs + images * each * (each - 1)
+    return found.alone / passes + max(found.shared, 0) * pairs / passes**2
+
+
+def _needed(found: Spread, allowed: float, each: int) -> int:
+    """Compute how many images more bring the variance down to what is allowed: ``_variance``, solved for the images."""
     shared = max(found.shared, 0)
     linear = found.alone + shared * (each - 1)
     constant = shared * (found.pairs - found.passes * (each - 1))

@@ -26,11 +26,12 @@ def design(store: RunStore, record: BenchmarkRecord, table: Table, baseline: Bas
     if record.design is None or seen.all():
         return None
     each, steps = seen.sum(axis=1), store.steps(record.name)
+    images = record.images - len(store.skipped(record.name))
     decoding = next((step.decoding for step in reversed(steps) if step.decoding is not None), 0.0)
     cost = len(table.images) * decoding + int(seen.sum())
     found, half_width = _spread(table, baseline), record.design.half_width
     paired = record.design.paired is not None
-    known = None if found is None or half_width is None or paired else reached(found, half_width, record.images)
+    known = None if found is None or half_width is None or paired else reached(found, half_width, images)
     return Design(
         half_width=half_width,
         paired=paired,
@@ -40,7 +41,7 @@ def design(store: RunStore, record: BenchmarkRecord, table: Table, baseline: Bas
         passes=int(seen.sum()),
         share=cost / (record.images * (decoding + len(table.conditions))),
         reached=known is not None or (paired and half_width is not None),
-        of_all=None if found is None else found.of_all(record.images),
+        of_all=None if found is None else found.of_all(images),
     )
 
 

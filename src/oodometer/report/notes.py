@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from oodometer.report.summary import Corruptions, Counts, Design, Renditions
-from oodometer.report.words import count, listed, percent
+from oodometer.report.words import count, interval, listed, percent
 from oodometer.store import Manifest
 
 __all__ = ["notes"]
@@ -78,9 +78,9 @@ def _on_design(part: Corruptions, design: Design) -> Iterator[str]:
     images = count(part.counts.planned, "image")
     if design.reached and design.of_all is not None:
         yield (
-            f"{images} cannot tell the {_called(part)} to {percent(wanted)} points, not even under all conditions. The "
-            f"run stopped when it knew to {percent(wanted)} points what they would give then: "
-            f"{percent(design.of_all.value)}, between {percent(design.of_all.low)} and {percent(design.of_all.high)}."
+            f"{images} do not tell the {_called(part)} to {percent(wanted)} points, or only at a great part of the "
+            f"full cost. The run stopped when it knew to {percent(wanted)} points what all conditions of all of them "
+            f"would give: {percent(design.of_all.value)} {interval(design.of_all)}."
         )
     elif not part.counts.partial:
         yield f"All of {images} were used, and the precision of {percent(wanted)} points was not reached."
