@@ -25,13 +25,16 @@ __all__ = ["examine_build", "find_build"]
 
 _AGAIN = "Run the command that built it once more, with the same sources: it makes what is missing or damaged"
 _PROBLEMS = {
-    "unfinished": ("build-unfinished", "The build was not finished", f"{_AGAIN}."),
+    "unfinished": ("build-unfinished", "Builds that were not finished", f"{_AGAIN}."),
     "manifest": ("build-manifest", "Parts of the manifest that are missing or damaged", f"{_AGAIN}."),
     "missing": ("file-missing", "Files of the manifest that are not there", f"{_AGAIN}."),
     "size": ("file-changed-size", "Files of another length than when they were written", f"{_AGAIN}."),
     "content": ("file-changed", "Files of another content than when they were written", f"{_AGAIN}."),
     "unknown": ("file-unknown", "Files that the manifest does not know", "Move them out of the folder of the build."),
 }
+
+_PLAIN = {"unfinished", "missing", "unknown"}
+"""The problems of which there is no more to say."""
 
 
 def find_build(path: Path) -> BuildFolder | None:
@@ -69,7 +72,8 @@ def examine_build(folder: BuildFolder, workers: int, reader: Reader, findings: F
         return
     for problem, (code, title, fix) in _PROBLEMS.items():
         if found := [fault for fault in faults if fault.problem == problem]:
-            findings.fault(code, f"{title}: {len(found):,}. {found[0].detail}", fix, [fault.path for fault in found])
+            first = "" if problem in _PLAIN else f" The first: {found[0].detail}"
+            findings.fault(code, f"{title}: {len(found):,}.{first}", fix, [fault.path for fault in found])
     _note_skipped(manifest, findings)
     findings.count("images", manifest.pictures)
     if not faults:

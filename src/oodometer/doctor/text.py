@@ -42,7 +42,8 @@ def _looked_at(counts: dict[str, int]) -> str:
         for what, number in counts.items()
         if what != "bytes"
     ]
-    return ", ".join([*parts, _written(counts.get("bytes", 0))])
+    size = [_written(counts["bytes"])] if counts.get("bytes") else []
+    return ", ".join([*parts, *size]) or "nothing"
 
 
 def _written(size: float) -> str:
