@@ -66,6 +66,13 @@ def demo(out: str) -> None:
 @with_model_options
 @click.option("--seed", default=0, show_default=True, help="Of the corruptions and of the order.")
 @click.option("--limit", type=int, help="Only so many images, the first of the seeded order.")
+@click.option(
+    "--precision",
+    type=float,
+    metavar="POINTS",
+    help="Stop when mCE is known to so many points; each image goes through few of the conditions.",
+)
+@click.option("--paired", metavar="RUN", help="Images and conditions of RUN; --precision is then of the difference.")
 @click.option("--batch-size", default="auto", show_default=True, callback=_auto_or_whole, help="Images in a batch.")
 @click.option("--workers", type=int, help="Threads; default: one per processor.")
 def evaluate(model: str, data: str, out: str | None, baseline: str, **options: Any) -> None:  # noqa: ANN401
