@@ -34,6 +34,11 @@ Tree.images = Shards.images = int(sys.argv[5])
 source, out, options, left = sys.argv[1], sys.argv[2], eval(sys.argv[3]), int(sys.argv[4])
 def count(event, arguments):
     global left
+    if event == "open" and arguments[2] & (os.O_WRONLY | os.O_RDWR) and str(arguments[0]).startswith(out):
+        inner = str(arguments[0])[len(out):]
+        if inner and "/." not in inner:
+            os.write(2, f'written under its final name: {arguments}'.encode())
+            os._exit(7)
     if event in ("open", "os.rename", "os.remove", "os.mkdir", "os.truncate") and str(arguments[0]).startswith(out):
         left -= 1
         if left == 0:
@@ -189,6 +194,21 @@ def test_what_does_not_belong_is_a_fault(photographs, tmp_path):
     oodometer.build(root, out, **QUICK)
     (out / "fog" / "1" / "extra.txt").write_text("mine")
     assert [(fault.path, fault.problem) for fault in verify(out)] == [("fog/1/extra.txt", "unknown")]
+
+
+def test_what_a_kill_left_half_written_goes(photographs, tmp_path):
+    root, out = photographs(2), tmp_path / "out"
+    oodometer.build(root, tmp_path / "whole", **QUICK)
+    leftovers = [".a.oodometer-tmp", "manifest/.b.oodometer-tmp", ".unfinished/.c.oodometer-tmp"]
+    leftovers.append("fog/3/n01440764/.0.oodometer-tmp")
+    for first, count in (True, 1), (False, 4):  # of the manifest itself, before anything else; later
+        for path in leftovers[:count]:
+            (out / path).parent.mkdir(parents=True, exist_ok=True)
+            (out / path).write_bytes(b"half")
+        if not first:
+            (out / "fog/3/n01440764/0000.JPEG").unlink()
+        oodometer.build(root, out, **QUICK)
+        assert files(out) == files(tmp_path / "whole")
 
 
 def test_the_journal_may_be_torn_or_wrong(photographs, tmp_path, monkeypatch):
