@@ -60,11 +60,11 @@ def cells(root, corruptions=CORRUPTIONS, classes=CLASSES, images=5, clean=True, 
     return root
 
 
-def tiny(root, corruptions=("fog", "frost")):
+def tiny(root, corruptions=("fog", "frost"), severities=(1, 2)):
     """Write a tree like Tiny-ImageNet-C, of which all images are one picture with another tail, to be quick."""
     content = encoded(picture("tiny", side=64))
     for corruption in corruptions:
-        for severity in SEVERITIES:
+        for severity in severities:
             for wnid in imagenet1k().classes[:200]:
                 path = root / corruption / str(severity) / wnid / "test_0.JPEG"
                 path.parent.mkdir(parents=True)

@@ -88,7 +88,7 @@ TREES = ("folder", "flat", "imagenet-r", "imagenet-a", "imagenet-v2", "imagenet-
 
 
 @pytest.mark.parametrize("kind", TREES)
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(damage=st.sampled_from([*OF_A_FILE]), place=st.integers(0, 10**6))
 def test_one_damaged_file_is_found_and_nothing_else(kind, whole, damage, place):
     root, said = whole(kind)

@@ -45,7 +45,7 @@ def reads(content):
         return None
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.sampled_from(FILES), st.data())
 def test_what_is_readable_is_what_the_reader_reads(content, data):
     place = st.integers(0, len(content))
