@@ -1,9 +1,12 @@
 """What is asked of a model and its inputs, from the call to the record and the report."""
 
+import hashlib
 import json
 
+import msgspec
 import numpy as np
 import PIL.Image
+import pyarrow.parquet as pq
 import pytest
 from probes import FAST, Probe
 
@@ -139,6 +142,13 @@ def test_a_run_of_an_earlier_version_is_read(photographs, tmp_path):
     manifest = json.loads(place.read_text())
     del manifest["batch_size"], manifest["model"]["resized"], manifest["model"]["settings"]
     place.write_text(json.dumps(manifest))
+    records = [dict(record) for record in manifest["benchmarks"]]
+    for record in records:
+        del record["dataset"], record["design"]
+    plan = {"model": manifest["model"], "benchmarks": {record.pop("name"): record for record in records}}
+    (file,) = (tmp_path / "run" / "predictions" / "imagenet-c").glob("*.parquet")
+    found = pq.read_schema(file).metadata[b"oodometer.plan"].decode()
+    assert found == hashlib.sha256(msgspec.json.encode(plan)).hexdigest()
     assert isinstance(RunStore(tmp_path / "run").read_manifest(), Manifest)
     assert RunStore(tmp_path / "run").read_manifest().model == ModelRecord("fake-1000", "fake-1000", None)
     assert oodometer.Run(tmp_path / "run").clean_error.n == 2
