@@ -15,7 +15,8 @@ of which the build is a multiple; CPU use; and what it comes to for the 50,000 i
 ``script``: the way of the published script, on one thread: cell by cell, each image decoded again, corrupted by the
 kernels of another package, written by Pillow. A few photographs stand for all. See ``corruptions.py`` for the packages.
 
-The kernels are compiled, and the photographs are in the system's cache, before anything is timed. Files go to a
+The kernels are compiled, and the photographs are in the system's cache, before anything is timed. They are linked into
+class folders of 50, as ImageNet has them, since a folder for each file would cost as much as the file. Files go to a
 temporary folder below ``--to``, and no time is given to the disk to take them in.
 """
 
@@ -50,6 +51,7 @@ from oodometer.families import IMAGENET_C, SEVERITIES
 from oodometer.preprocess import PREPROCESS, apply
 
 IMAGENET = 50_000
+IN_A_CLASS = 50
 FEW = 4
 """The photographs that the script's way is measured on."""
 
@@ -206,6 +208,20 @@ def _as_the_script_does(dataset: object, samples: object, corrupt: Callable[...,
 SECTIONS = {"build": build, "stages": stages, "memory": memory, "script": script}
 
 
+def linked(photographs: Path, folder: Path, limit: int) -> Path:
+    """Link the first photographs into class folders of a usual size."""
+    found = sorted(
+        path.resolve() for path in photographs.rglob("*") if path.suffix.lower() in (".jpg", ".jpeg", ".png")
+    )
+    if len(found) < limit:
+        raise SystemExit(f"There are {len(found)} images in {photographs}; choose a --limit that is not larger.")
+    for number, path in enumerate(found[:limit]):
+        place = folder / "val" / f"class{number // IN_A_CLASS}"
+        place.mkdir(parents=True, exist_ok=True)
+        (place / f"{number:05d}{path.suffix}").symlink_to(path)
+    return folder / "val"
+
+
 def main() -> None:
     """Measure the sections asked for, print Markdown, and write JSON if asked to."""
     parser = argparse.ArgumentParser(description="Measure the building of corrupted data sets.")
@@ -219,10 +235,12 @@ def main() -> None:
     given = parser.parse_args()
     if unknown := set(given.sections) - set(SECTIONS):
         parser.error(f"there is no section {', '.join(sorted(unknown))}; there are {', '.join(SECTIONS)}")
-    work = Work(given.photographs, given.limit, given.workers, given.to, given.rounds)
     about = machine()
     print_table("Machine", ["what", "which"], about.items())
-    figures = {section: SECTIONS[section](work) for section in given.sections}
+    with tempfile.TemporaryDirectory(dir=given.to) as folder:
+        photographs = linked(given.photographs, Path(folder), given.limit)
+        work = Work(photographs, given.limit, given.workers, given.to, given.rounds)
+        figures = {section: SECTIONS[section](work) for section in given.sections}
     if given.json:
         given.json.write_text(json.dumps({"machine": about, **figures}, indent=1) + "\n", encoding="utf-8")
 
