@@ -207,6 +207,45 @@ def test_sources_that_are_too_small_are_named_too(photographs, tmp_path):
     assert "strip.png: it has 15x400 pixels" in built.skipped[0].reason
 
 
+def test_sources_that_are_too_narrow_are_named_too(photographs, tmp_path):
+    source = photographs(2)
+    narrow = next(source.iterdir()) / "narrow.png"
+    PIL.Image.new("RGB", (1, 60000)).save(narrow)
+    built = oodometer.build(source, tmp_path / "out", **QUICK | {"preprocess": "imagenet224"})
+    assert built.images == 2
+    assert [narrow.name in skipped.reason for skipped in built.skipped] == [True]
+
+
+@pytest.mark.parametrize(
+    ("name", "fits"), [("x" * 250, True), ("x" * 251, False), ("ä" * 125, True), ("ä" * 125 + "x", False)]
+)
+def test_names_that_no_file_can_have_are_refused_before_anything_is_written(photographs, tmp_path, name, fits):
+    source = photographs(2)
+    first = next(source.rglob("*.png"))
+    first.rename(first.with_name(name + ".png"))  # its pictures end in .JPEG, which is one longer
+    if fits:
+        assert oodometer.build(source, tmp_path / "out", **QUICK).images == 2
+    else:
+        with pytest.raises(DatasetError, match="too long for a file"):
+            oodometer.build(source, tmp_path / "out", **QUICK)
+        assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("kind", ["webdataset", "parquet"])
+def test_a_set_of_shards_says_how_its_cells_are_opened(photographs, tmp_path, kind):
+    out = tmp_path / "out"
+    oodometer.build(photographs(2), out, **QUICK | {"format": kind})
+    with pytest.raises(DatasetError, match=f"such as {kind}:") as refused:
+        oodometer.open_dataset(out)
+    spec = str(refused.value).split("such as ")[1].removesuffix(".")
+    assert len(oodometer.open_dataset(spec).samples) == 2
+
+
+def test_a_built_tree_is_not_said_to_hold_anything_unused(photographs, tmp_path):
+    oodometer.build(photographs(2), tmp_path / "out", **QUICK)
+    assert not [note for note in oodometer.open_dataset(tmp_path / "out").notes if "passed over" in note]
+
+
 def test_nothing_is_left_if_nothing_can_be_read(tmp_path):
     (tmp_path / "bad").mkdir()
     (tmp_path / "bad" / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n")

@@ -236,3 +236,15 @@ def test_the_classes_of_cifar_against_labelled_images():
     assert {index: cifar100().classes[index] for index in seen} == seen
     assert list(cifar100().classes) == sorted(set(cifar100().classes))
     assert (cifar10().width, cifar100().width) == (10, 100)
+
+
+@pytest.mark.parametrize(
+    "shape", ["(-1, 4, 4, 3)", "(10**2, 4, 4, 3)", f"({10**25}, 4, 4, 3)", "(True, 4, 4, 3)", "('a',)"]
+)
+def test_headers_that_claim_anything_are_refused_by_name(tmp_path, shape):
+    header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+    file = tmp_path / "images.npy"
+    file.write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode() + bytes(48))
+    np.save(tmp_path / "labels.npy", np.zeros(1, int))
+    with pytest.raises(DatasetError, match=r"images\.npy is damaged"):
+        open_dataset(f"npy:{file},{tmp_path / 'labels.npy'}")

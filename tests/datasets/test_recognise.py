@@ -157,3 +157,8 @@ def test_every_writer_of_the_tests_is_recognised(tmp_path):
         assert recognise(write(tmp_path / kind, files)).kind == kind
     assert recognise(write_cells(tmp_path / "c", ["fog/1", "fog/2"], list(files))).kind == "imagenet-c"
     assert members(imagenet_r())[0] == FISH
+
+
+def test_a_name_that_no_file_can_have_is_refused():
+    with pytest.raises(DatasetError, match="too long"):
+        recognise("x" * 5000)

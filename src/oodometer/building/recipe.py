@@ -74,14 +74,15 @@ class Recipe:
         Raises
         ------
         ImageError
-            If it cannot be read whole, or is too small.
+            If it cannot be read whole, or is too small or too narrow; the message names it.
         DatasetError
             If it has another size than the others, and the format needs one size.
         """
         name = item.sample.id
+        read = self.dataset.read(item.sample)
         try:
-            image = apply(self.dataset.read(item.sample), self.protocol.preprocess)
-        except ArgumentError as error:  # of the preprocessing: smaller than the crop
+            image = apply(read, self.protocol.preprocess)
+        except (ArgumentError, ImageError) as error:  # the preprocessing knows no names
             raise ImageError(f"Cannot use the image {name}: {error}") from error
         if min(image.shape[:2]) < kernels.SMALLEST_SIDE:
             raise ImageError(

@@ -18,9 +18,13 @@ from oodometer.building.encodings import Encoding
 from oodometer.building.layout import changed, listed
 from oodometer.building.manifest import File, Picture
 from oodometer.building.verify import fault_of
+from oodometer.errors import DatasetError
 from oodometer.outfolder import TEMPORARY, mapped_errors, write_atomically
 
 __all__ = ["Tree"]
+
+LONGEST_NAME = 255
+"""How many bytes the usual file systems allow in the name of one file or folder."""
 
 Claims: TypeAlias = dict[tuple[int, int], tuple[str, int]]
 """SHA-256 and bytes of pictures, by number of the image and position of the cell."""
@@ -37,8 +41,20 @@ class Tree:
 
     @staticmethod
     def name(stem: str, encoding: Encoding) -> str:
-        """Return the path within a condition."""
-        return stem + encoding.extension
+        """Return the path within a condition.
+
+        Raises
+        ------
+        DatasetError
+            If a part of it is longer than file systems take.
+        """
+        path = stem + encoding.extension
+        if any(len(os.fsencode(part)) > LONGEST_NAME for part in path.split("/")):
+            raise DatasetError(
+                f"The name {path} is too long for a file: a file system takes {LONGEST_NAME} bytes. Rename the source "
+                "image. Nothing was written."
+            )
+        return path
 
     @staticmethod
     def files(images: int, cells: Sequence[Cell]) -> int:

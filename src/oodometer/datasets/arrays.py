@@ -193,7 +193,7 @@ def _load(file: Path) -> np.memmap:
         return np.lib.format.open_memmap(file, mode="r")
     except OSError as error:
         raise DatasetError(f"Cannot read the file {file}: {error.strerror or error}.") from error
-    except (ValueError, EOFError, SyntaxError) as error:
+    except (ValueError, EOFError, SyntaxError, OverflowError, TypeError) as error:  # of headers that claim anything
         raise DatasetError(f"{file} is damaged, cut, or no npy file of numbers: {error}.") from error
 
 

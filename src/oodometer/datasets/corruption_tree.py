@@ -156,7 +156,7 @@ def _open(
     first, *others = cells.values()
     sizes = dict(sorted(images_below(first)))
     if not sizes:
-        raise DatasetError(f"There are no images in {first}.")
+        raise DatasetError(f"There are no images in {first}.{_shards_in(first)}")
     listing = {
         os.path.relpath(folder, first): {*inner, *files} for folder, inner, files in os.walk(first, followlinks=True)
     }
@@ -169,6 +169,14 @@ def _open(
     if partly:
         notes += (f"Not all of the five severities are there of: {layout.some(partly)}.",)
     return CorruptionTree(root, name or title(root), space, samples, tuple(cells), cells, notes, orientation)
+
+
+def _shards_in(cell: Path) -> str:
+    """Say how to open a cell that is kept in shards, as ``oodometer corrupt`` writes them if asked to."""
+    names = [entry.name for entry in visible(cell)]
+    kinds = (("webdataset", ".tar"), ("parquet", ".parquet"))
+    found = [kind for kind, ending in kinds if any(name.endswith(ending) for name in names)]
+    return f" It holds shards: open one cell at a time, such as {found[0]}:{cell}." if found else ""
 
 
 def _has_listing(cell: Path, listing: Mapping[str, Set[str]]) -> bool:
@@ -212,6 +220,8 @@ def _classes(corruption: Path) -> tuple[str, ...]:
 def _unused(root: Path, folders: Mapping[str, Path]) -> tuple[str, ...]:
     """Say which folders were passed over, since a misspelt one would be missed without a word."""
     used = {*folders.values(), *(folder.parent for folder in folders.values()), root / CLEAN.corruption}
+    if (root / "manifest.json").is_file():
+        used.add(root / "manifest")  # of a build
     unused = [folder for folder in _folders(root) if folder not in used]
     unused += [inner for folder in folders.values() for inner in _folders(folder) if inner.name not in _SEVERITIES]
     if not unused:

@@ -102,7 +102,11 @@ def recognise(path: str | os.PathLike[str]) -> Look:
         If there is nothing, or nothing that can be read; the message says what was found.
     """
     place = arguments.path("The data", path)
-    if place.is_file():
+    try:
+        is_file = place.is_file()
+    except OSError as error:  # a name too long, a fault of the disk
+        raise DatasetError(f"Cannot read {place}: {error.strerror or error}.") from error
+    if is_file:
         return _look(_kind_of_file(place), place)
     if not place.exists() and set("{*?[") & set(place.name):
         return _look("webdataset", place)
