@@ -236,6 +236,17 @@ def test_generation_needs_no_framework_and_no_model(tmp_path, val):
             assert image.size == (64, 64)
 
 
+def test_a_warning_is_a_sentence_without_a_place_in_our_code(tmp_path, val):
+    command = ["-m", "oodometer", "corrupt", str(val / "n01440764" / "0.png"), str(tmp_path / "a.png"), "-c", "fog"]
+    small = PIL.Image.open(val / "n01440764" / "0.png").resize((40, 40))
+    small.save(val / "n01440764" / "0.png")
+    done = subprocess.run(
+        [sys.executable, *command, "-s", "1"], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert done.stderr.startswith("Warning: The edition 'imagenet224' is meant for larger images")
+    assert ".py:" not in done.stderr
+
+
 def test_a_model_of_a_framework_that_is_missing_says_what_to_install(tmp_path, val):
     for model in ("torch:a:b", "demo"):
         done = subprocess.run(

@@ -33,7 +33,9 @@ def _differing_leaves(there: object, now: object, where: str) -> Iterator[tuple[
         for key in dict.fromkeys([*there, *now]):
             yield from _differing_leaves(there.get(key), now.get(key), f"{where}.{key}" if where else str(key))
     elif isinstance(there, list) and isinstance(now, list) and there != now:
-        yield where, [x for x in there if x not in now] or there, [x for x in now if x not in there] or now
+        only_there, only_now = [x for x in there if x not in now], [x for x in now if x not in there]
+        # What differs tells most of long lists, but only if each side has something of its own.
+        yield (where, only_there, only_now) if only_there and only_now else (where, there, now)
     elif there != now:
         yield where, there, now
 

@@ -474,12 +474,13 @@ class RunStore:
 
     def examples(self, benchmark: str) -> list[Example]:
         """Read the pictures of one benchmark for the report; none if none were kept."""
+        import pyarrow as pa
         import pyarrow.parquet as pq
 
         path = self._examples(benchmark)
         if not path.is_file():
             return []
-        with mapped_errors(f"reading {path}"), path.open("rb") as file:
+        with mapped_errors(f"reading {path}"):
             return [
                 Example(
                     image=row["image"],
@@ -489,7 +490,7 @@ class RunStore:
                     confidence=row["confidence"],
                     jpeg=row["jpeg"],
                 )
-                for row in pq.read_table(file).to_pylist()
+                for row in pq.read_table(pa.BufferReader(path.read_bytes())).to_pylist()
             ]
 
     def _examples(self, benchmark: str) -> Path:
@@ -500,14 +501,16 @@ class RunStore:
 
     def _files(self, benchmark: str, columns: list[str] | None = None) -> Iterator[tuple[Path, Any]]:
         """Read the predictions files one after the other, as Arrow tables that are known to be this run's."""
+        import pyarrow as pa
         import pyarrow.parquet as pq
 
         paths = sorted(p for p in self._folder(benchmark).glob("*.parquet") if not p.name.startswith("."))
         plan = self.plan_digest().encode() if paths else b""
         for path in paths:
             # Opened here, since the Parquet reader takes a path such as ``~/x`` or ``s3:x`` for something else.
-            with mapped_errors(f"reading {path}"), path.open("rb") as opened:
-                file = pq.ParquetFile(opened, page_checksum_verification=True)
+            # From memory, since a thread of Arrow's may let go of a file while the interpreter ends, which aborts.
+            with mapped_errors(f"reading {path}"):
+                file = pq.ParquetFile(pa.BufferReader(path.read_bytes()), page_checksum_verification=True)
                 metadata = file.schema_arrow.metadata or {}
                 version = metadata.get(b"oodometer.format")
                 if version not in _ENCODED or metadata.get(b"oodometer.plan") != plan:

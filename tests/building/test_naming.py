@@ -23,6 +23,8 @@ FOLDERS = ("n01440764", "n01443537")
         ("val/n01440764/x.JPEG", 0, "n01440764/x"),
         ("x.JPEG", 1, "n01443537/x"),
         ("flat/x.JPEG", 1, "n01443537/flat/x"),
+        ("images/x.JPEG", 1, "n01443537/x"),
+        ("images", 1, "n01443537/images"),
         ("0017", 1, "n01443537/0017"),
         ("a.5", 1, "n01443537/a.5"),
         ("flat/x.JPEG", UNLABELLED, "flat/x"),

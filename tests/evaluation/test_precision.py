@@ -192,7 +192,9 @@ def test_a_paired_difference_needs_less(run, tmp_path):
         flipped = images[:, 0, 0, 0] < 12
         return np.where(flipped[:, None], -logits, logits)
 
-    other = oodometer.evaluate(_model(nearly, "nearly"), Blobs(IMAGES), tmp_path, paired=run.path, precision=10, **OPTIONS)
+    other = oodometer.evaluate(
+        _model(nearly, "nearly"), Blobs(IMAGES), tmp_path, paired=run.path, precision=10, **OPTIONS
+    )
     a, b = _table(run), _table(other)
     rows = [a.images.index(image) for image in b.images]
     assert (a.seen[rows] >= b.seen).all()

@@ -194,9 +194,12 @@ class BuildFolder:
         except OSError as error:
             raise StoreError(f"{self.manifest_path} cannot be read: {error.strerror or error}.") from error
         except (msgspec.DecodeError, AttributeError, UnicodeDecodeError) as error:
-            raise StoreError(f"{self.manifest_path} is damaged: {error}.") from error
+            raise StoreError(
+                f"{self.manifest_path} is damaged: it is no JSON object of a built data set. Restore it, or build anew "
+                "in another folder."
+            ) from error
         if kind != KIND:
-            raise StoreError(f"{self.manifest_path} is of something else than a built data set.")
+            raise StoreError(f"{self.manifest_path} is of something else than a built data set. Choose another folder.")
         if version != FORMAT:
             raise StoreError(
                 f"{self.manifest_path} has format {version!r}; this version of Oodometer reads format {FORMAT}. Use "
@@ -263,11 +266,13 @@ class BuildFolder:
         StoreError
             If it is damaged, or of another build.
         """
+        import pyarrow as pa
         import pyarrow.parquet as pq
 
         path = self.block_path(number)
-        with mapped_errors(f"reading {path}"), path.open("rb") as opened:
-            file = pq.ParquetFile(opened, page_checksum_verification=True)
+        # From memory, since a thread of Arrow's may let go of a file while the interpreter ends, which aborts.
+        with mapped_errors(f"reading {path}"):
+            file = pq.ParquetFile(pa.BufferReader(path.read_bytes()), page_checksum_verification=True)
             metadata = file.schema_arrow.metadata or {}
             if metadata.get(b"oodometer.plan") != self._plan_digest().encode() or not file.schema_arrow.equals(
                 _schema()

@@ -43,7 +43,7 @@ def stem(sample: Sample, folders: Sequence[str]) -> str:
     -------
     str
         ``<class>/<name>``, where the name is what follows the class in the id, or all of it if the class is no folder
-        of the id. Without a label, all of the id.
+        of the id, but for a folder ``images`` at the top. Without a label, all of the id.
 
     Raises
     ------
@@ -61,6 +61,8 @@ def stem(sample: Sample, folders: Sequence[str]) -> str:
     if sample.label == UNLABELLED:
         return "/".join(parts)
     folder = folders[sample.label]
+    if parts[0].lower() == "images" and len(parts) > 1:
+        parts = parts[1:]  # the folder of flat sets says nothing, and the published layout has no such level
     inner = parts[parts.index(folder) + 1 :] if folder in parts[:-1] else parts
     return "/".join([folder, *inner])
 

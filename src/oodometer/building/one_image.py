@@ -11,9 +11,9 @@ import PIL.Image
 from oodometer.arguments import choice
 from oodometer.building.encodings import JPEG85
 from oodometer.building.recipe import Options, read_severities
-from oodometer.corruptions import corrupt
+from oodometer.corruptions import SMALLEST_SIDE, corrupt
 from oodometer.datasets.decode import EXTENSIONS, decode
-from oodometer.errors import ArgumentError
+from oodometer.errors import ArgumentError, ImageError
 from oodometer.outfolder import write_atomically
 from oodometer.plan import make_protocol
 from oodometer.preprocess import apply
@@ -80,8 +80,17 @@ def corrupt_file(source: Path, target: Path, options: Options) -> None:
             "For more of them give a folder as the output."
         )
     choice("orientation", options.orientation, get_args(Orientation))
+    picture = decode(source, orientation=options.orientation)
+    try:
+        image = apply(picture, protocol.preprocess)
+    except (ArgumentError, ImageError) as error:
+        raise ImageError(f"{source}: {error}") from error
+    if min(image.shape[:2]) < SMALLEST_SIDE:
+        raise ImageError(
+            f"{source} is {image.shape[1]}x{image.shape[0]} pixels, and corruptions need {SMALLEST_SIDE} on each side."
+        )
     made = corrupt(
-        apply(decode(source, orientation=options.orientation), protocol.preprocess),
+        image,
         protocol.corruptions[0],
         severities[0],
         seed=protocol.seed,

@@ -49,8 +49,14 @@ OF_SETS = ("format", "clean", "limit", "labels", "classes", "label_space", "work
 @config_option
 @click.pass_context
 def corrupt(
-    context: click.Context, /, source: str, out: str, workers: int | None, dry_run: bool, **chosen: Any
-) -> None:  # noqa: ANN401
+    context: click.Context,
+    /,
+    source: str,
+    out: str,
+    workers: int | None,
+    dry_run: bool,
+    **chosen: Any,  # noqa: ANN401
+) -> None:
     """Make a corrupted data set in the folder OUT from the images in SRC.
 
     SRC is a folder of class folders or of images, tar or WebDataset shards, Parquet files, or KIND:PATH as for

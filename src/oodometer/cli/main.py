@@ -6,6 +6,7 @@ import importlib
 import io
 import signal
 import sys
+import warnings
 from collections.abc import Callable
 from typing import NoReturn
 
@@ -70,6 +71,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     # Like Ctrl-C, so that a temporary folder goes with the process.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     command = [a for a in given if a != "--debug"]
+    # The place in our code that a warning comes from says nothing to who runs a command.
+    warnings.showwarning = lambda message, *_, **__: click.echo(f"Warning: {message}", err=True)
     sys.exit(_status(lambda: cli.main(command, prog_name="oodometer", standalone_mode=False), "--debug" in given))
 
 

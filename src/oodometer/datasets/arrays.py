@@ -19,7 +19,7 @@ from oodometer.errors import ArgumentError, DatasetError
 from oodometer.families import EXTRA, IMAGENET_C, SEVERITIES
 from oodometer.types import Condition, LabelSpace, Sample
 
-__all__ = ["CifarC", "ImageArray", "open_arrays", "open_cifar_c"]
+__all__ = ["CifarC", "ImageArray", "open_arrays", "open_block", "open_cifar_c"]
 
 _OTHER_NAMES = {"frosted_glass_blur": "glass_blur", "elastic": "elastic_transform"}  # those of TensorFlow Datasets
 _ORDER = {name: place for place, name in enumerate(IMAGENET_C + EXTRA)}
@@ -122,6 +122,23 @@ def open_arrays(images: Path, labels: Path | None, labelling: Labelling, name: s
             "folder as cifar10-c:PATH or cifar100-c:PATH, or they will be taken for images of one kind.",
         )
     return ImageArray(rows, 0, name or title(images), space, samples, notes)
+
+
+def open_block(images: Path, labels: Path, labelling: Labelling, block: int, blocks: int) -> ImageArray:
+    """Open one of several equal blocks of rows of an npy file, such as the images of one severity.
+
+    Raises
+    ------
+    DatasetError
+        If a file is no such array, or its rows are not ``blocks`` times a number of images.
+    """
+    rows = _rows(images)
+    count, rest = divmod(rows.shape[0], blocks)
+    if rest:
+        raise DatasetError(f"{images} has {rows.shape[0]} rows, which are not {blocks} times a number of images.")
+    own = _labels(labels, rows)[block * count : (block + 1) * count]
+    space, indices = labelling.by_own(labels, [str(row) for row in range(count)], own.tolist())
+    return ImageArray(rows, block * count, title(images), space, _samples(rows, indices))
 
 
 def open_cifar_c(kind: str, root: Path, labelling: Labelling, name: str | None = None) -> CifarC:

@@ -10,6 +10,7 @@ from typing import Any, get_args
 
 from oodometer import arguments
 from oodometer.datasets.arrays import open_arrays, open_cifar_c
+from oodometer.datasets.built import is_built_set, open_built_set
 from oodometer.datasets.corruption_tree import open_corruption_tree, open_tiny_imagenet_c
 from oodometer.datasets.folder import ImageFolder, label_folder, title
 from oodometer.datasets.huggingface import open_huggingface
@@ -88,6 +89,8 @@ def open_dataset(
     arguments.choice("orientation", orientation, get_args(Orientation))
     kind, path = _parsed(spec)
     said: tuple[str, ...] = ()
+    if kind in {None, "imagenet-c"} and is_built_set(Path(path)):
+        return open_built_set(Path(path), labelling, orientation, name)
     if kind is None:
         look = recognise(path)
         kind, place, said = look.kind, _place(look, Path(path), labelling), (look.said,)

@@ -48,8 +48,8 @@ def _on_size(manifest: Manifest) -> Iterator[str]:
     crops = {record.protocol.preprocess.crop for record in manifest.benchmarks}
     if resized and not all(resized.startswith(f"{crop}x{crop} ") for crop in crops):
         yield (
-            f"The model's input is {resized.partition(' ')[0]} pixels, and every picture of another size was resized to "
-            "it after its corruption. Do not compare this result with models that saw the pictures as they were "
+            f"The model's input is {resized.partition(' ')[0]} pixels, and every picture of another size was resized "
+            "to it after its corruption. Do not compare this result with models that saw the pictures as they were "
             "corrupted, nor with a baseline that did, such as the published one of 224x224."
         )
 
