@@ -1,5 +1,6 @@
 """``--baseline`` with the folder of another run, through the whole road."""
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from probes import FAST, Probe
@@ -7,6 +8,7 @@ from probes import FAST, Probe
 import oodometer
 from oodometer.cli import cli
 from oodometer.errors import MetricError
+from oodometer.types import CLEAN
 
 
 class Other(oodometer.FakeModel):
@@ -59,5 +61,12 @@ def test_a_run_to_a_precision_can_be_compared_and_divided_by(photographs, tmp_pa
     (pair,) = found.pairs
     assert pair.mce.low < pair.mce.value < pair.mce.high
     assert 0 < pair.corruptions[0].p <= 1
+    tables = [r.store.table("imagenet-c", "imagenet-1k") for r in (run, some)]
+    wrong = [dict(zip(t.images, t.top[:, t.conditions.index(CLEAN), 0] != t.labels, strict=True)) for t in tables]
+    seen = tables[1].under(CLEAN).images
+    assert pair.clean_error.difference.n == len(seen) < len(tables[1].images)
+    assert pair.clean_error.difference.value == pytest.approx(
+        np.mean([wrong[1][image] for image in seen]) - np.mean([wrong[0][image] for image in seen])
+    )
     assert run.mce(some.path).low < run.mce(some.path).high
     assert "all runs have" in str(found)

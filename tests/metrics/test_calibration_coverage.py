@@ -68,17 +68,17 @@ def test_the_quantiles_of_the_bootstrap_would_not_cover():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("n", [100, 400, 2000])
+@pytest.mark.parametrize("n", [100, 500])
 @pytest.mark.parametrize("binning", ["width", "mass"])
 @pytest.mark.parametrize("right", RIGHT)
-def test_the_interval_of_an_ece_covers_in_1000_draws(right, binning, n):
-    """The share held has a standard deviation of 0.7 points. It may exceed 97 % where the number itself is an end."""
-    assert 0.92 <= held(right, binning, n, 1000, seed=n) <= 0.99
+def test_the_interval_of_an_ece_covers_in_500_draws(right, binning, n):
+    """The share held has a standard deviation of 1 point. It may exceed 97 % where the number itself is an end."""
+    assert 0.92 <= held(right, binning, n, 500, seed=n) <= 0.99
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("right", RIGHT)
-def test_the_interval_of_the_rms_error_covers_in_1000_draws(right):
+def test_the_interval_of_the_rms_error_covers_in_500_draws(right):
     """On 1000 images in bins of 100, whose true edges are the tenths of the confidence's distribution."""
     edges = LAW.ppf(np.linspace(0, 1, 11))
 
@@ -88,25 +88,25 @@ def test_the_interval_of_the_rms_error_covers_in_1000_draws(right):
 
     truth = np.sqrt(sum(squared(low, high) for low, high in itertools.pairwise(edges)))
     rng, count = np.random.default_rng(0), 0
-    for _ in range(1000):
+    for _ in range(500):
         found = metrics.rms_calibration_error_estimate(*draw(rng, 1000, right))
         count += found.low - 1e-9 <= truth <= found.high
-    assert 0.92 <= count / 1000 <= 0.99
+    assert 0.92 <= count / 500 <= 0.995
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("n", [100, 500])
 @pytest.mark.parametrize("right", RIGHT)
-def test_the_interval_of_aurra_covers_in_1000_draws(right, n):
+def test_the_interval_of_aurra_covers_in_500_draws(right, n):
     """The truth: the mean over coverages of the accuracy above the confidence that gives the coverage."""
     grid = (np.arange(200_000) + 0.5) / 200_000
     accuracy = np.cumsum(RIGHT[right](LAW.isf(grid))) / np.arange(1, len(grid) + 1)
     truth = accuracy.mean()
     rng, count = np.random.default_rng(n), 0
-    for _ in range(1000):
+    for _ in range(500):
         found = metrics.aurra_estimate(*draw(rng, n, right))
         count += found.low <= truth <= found.high
-    assert 0.93 <= count / 1000 <= 0.97
+    assert 0.92 <= count / 500 <= 0.98
 
 
 @pytest.mark.long
@@ -120,8 +120,8 @@ def test_the_mean_ece_over_correlated_conditions_covers(right):
         normal = np.sqrt(0.6) * rng.standard_normal((400, 1)) + np.sqrt(0.4) * rng.standard_normal((400, 5))
         return scipy.stats.norm.cdf(normal)
 
-    for _ in range(600):
+    for _ in range(300):
         confidences = LAW.ppf(correlated())
         found = metrics.expected_calibration_error_estimate(confidences, correlated() < RIGHT[right](confidences))
         count += found.low - 1e-9 <= truth <= found.high
-    assert 0.92 <= count / 600 <= 0.995
+    assert 0.92 <= count / 300 <= 1

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from oodometer import metrics
 from oodometer.errors import MetricError
+from oodometer.metrics.calibration_estimates import _without_chance
 
 ESTIMATES = {
     metrics.expected_calibration_error: metrics.expected_calibration_error_estimate,
@@ -75,6 +76,22 @@ def test_conditions_of_the_same_images_are_not_taken_for_more_images():
     once = metrics.expected_calibration_error_estimate(confidences, hits)
     tenfold = metrics.expected_calibration_error_estimate(np.tile(confidences, (10, 1)).T, np.tile(hits, (10, 1)).T)
     assert (tenfold.value, tenfold.low, tenfold.high) == pytest.approx((once.value, once.low, once.high))
+
+
+def test_chance_is_taken_from_the_shape_of_the_differences():
+    """Two bins of half the images each: they stay without chance, and have their mean if all of it is chance."""
+    found, sizes = np.array([[0.10, 0.02]]), np.array([[0.5, 0.5]])
+    spread = 2 * 0.04**2
+    for chance, kept in ((0, 1), (spread / 2, 0.5**0.5), (spread, 0), (9 * spread, 0)):
+        shape = _without_chance(found, sizes, np.full((1, 2), chance / 2))
+        assert shape == pytest.approx(np.array([[0.06 + 0.04 * kept, 0.06 - 0.04 * kept]]))
+
+
+def test_images_without_a_prediction_are_refused():
+    confidences, hits = (np.ma.array(a, mask=np.arange(200) < 3) for a in sample(0, 200))
+    for estimate in (*ESTIMATES, *ESTIMATES.values()):
+        with pytest.raises(MetricError, match=r"(images that went through|all images under all)"):
+            estimate(confidences, hits)
 
 
 @pytest.mark.parametrize("right", [True, False])

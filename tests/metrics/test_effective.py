@@ -67,6 +67,15 @@ def test_its_intervals_cover(same):
     assert 0.91 <= held / 400 <= 0.99
 
 
+def test_images_are_drawn_with_both_their_outcomes():
+    """Where the shifted outcomes are the clean ones, every draw lies on the line; as other images they would not."""
+    clean, _ = draw(np.random.default_rng(2), 200, CLEAN, CLEAN)
+    for found in metrics.effective_robustness(clean, clean, same_images=True):
+        assert found.high - found.low < 1e-9
+    for found in metrics.effective_robustness(clean, clean, same_images=False):
+        assert found.high - found.low > 0.01
+
+
 def test_what_gives_no_line_is_refused():
     right = np.ones((5, 3))
     with pytest.raises(MetricError, match="at least 3 classifiers, found 2"):

@@ -112,8 +112,17 @@ def test_what_a_run_cannot_say_is_missing(make_run):
     assert all(at.ece is None for at in few.by_severity)
     some = summarize(make_run(images=150)).corruptions
     assert some.confidence.rms_calibration_error_published is None
-    five = summarize(make_run(images=10, classes=tuple("abcde"), names=tuple("abcde"), space="five", baseline=None))
-    assert five.corruptions.losses.top5_error is None or five.corruptions.losses.top5_error.n == 10
+
+
+def test_among_five_classes_there_is_no_top5_error(make_run):
+    store = make_run(images=10, classes=tuple("abcde"), names=tuple("abcde"), space="five", baseline=None)
+    part = summarize(store).corruptions
+    assert part.losses.top5_error is None
+    assert {row.top5_error for row in part.rows} == {at.losses.top5_error for at in part.by_severity} == {None}
+    with pytest.raises(MetricError, match="Among 5 classes"):
+        Run(store.path).top5_error()
+    store = make_run(images=10, classes=tuple("abcdef"), names=tuple("abcdef"), space="six", baseline=None)
+    assert summarize(store).corruptions.losses.top5_error is not None
 
 
 def test_a_run_of_the_first_format_has_no_brier_score_and_says_why(make_run):

@@ -254,6 +254,8 @@ def _root_mean_square(sizes: _Floats, gaps: _Floats, total: int) -> float:
 
 def checked(confidences: NDArray[np.floating], hits: NDArray[np.bool_]) -> tuple[_Floats, _Floats]:
     """Check confidences and hits against each other, and return both as float64."""
+    if np.ma.is_masked(confidences) or np.ma.is_masked(hits):
+        raise MetricError("Give calibration the images that went through the condition, and no others.")
     confidence, hit = np.asarray(confidences), np.asarray(hits)
     if hit.dtype != np.bool_ or hit.ndim != 1 or confidence.shape != hit.shape or not hit.size:
         raise MetricError(

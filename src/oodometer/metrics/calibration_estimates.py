@@ -137,6 +137,8 @@ def _rms(confidences: NDArray[np.floating], hits: NDArray[np.bool_], seed: int, 
 
 def _by_condition(confidences: NDArray[np.floating], hits: NDArray[np.bool_]) -> tuple[NDArray[typing.Any], ...]:
     """Arrange both arrays as conditions x images."""
+    if np.ma.is_masked(confidences) or np.ma.is_masked(hits):
+        raise MetricError("A mean ECE needs all images under all conditions.")
     confidence, hit = np.asarray(confidences), np.asarray(hits)
     if confidence.shape != hit.shape or hit.ndim not in {1, 2} or not hit.size:
         raise MetricError(

@@ -19,7 +19,16 @@ from oodometer.store import BenchmarkRecord, Table
 from oodometer.tables import by_corruption, of_clean, predictions, seen_only, top5_misses
 from oodometer.types import CLEAN
 
-__all__ = ["at_severities", "clean_losses", "confidence", "defined", "of_classes", "of_families", "prediction_changes"]
+__all__ = [
+    "at_severities",
+    "clean_losses",
+    "confidence",
+    "defined",
+    "has_top5",
+    "of_classes",
+    "of_families",
+    "prediction_changes",
+]
 
 COVERAGES = (0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
 """The shares of the images, the most confident first, for which a report says the error."""
@@ -35,10 +44,15 @@ def defined(compute: Callable[[], Value]) -> Value | None:
         return None
 
 
-def clean_losses(table: Table) -> Losses:
+def clean_losses(table: Table, record: BenchmarkRecord) -> Losses:
     """Compute the losses on the clean images."""
     clean = table.under(CLEAN)
-    return _losses(top5_misses(clean), clean.nll, clean.brier, top_width=table.top.shape[2])
+    return _losses(top5_misses(clean), clean.nll, clean.brier, ranked=has_top5(record))
+
+
+def has_top5(record: BenchmarkRecord) -> bool:
+    """Whether a top-5 error means anything: among five classes or fewer the label always is."""
+    return len(record.classes) > TOP
 
 
 def confidence(table: Table) -> Confidence | None:
@@ -76,7 +90,9 @@ def prediction_changes(table: Table) -> Misses | None:
     return metrics.changes(by_corruption(table, found), of_clean(table, found))
 
 
-def at_severities(table: Table, misses: Misses, changes: Misses | None) -> tuple[AtSeverity, ...]:
+def at_severities(
+    table: Table, misses: Misses, changes: Misses | None, record: BenchmarkRecord
+) -> tuple[AtSeverity, ...]:
     """Take means over those of the 15 corruptions that were measured, at each severity."""
     if not any(name in misses for name in IMAGENET_C):
         return ()
@@ -93,30 +109,24 @@ def at_severities(table: Table, misses: Misses, changes: Misses | None) -> tuple
         )
     }
     return tuple(
-        _at_severity(k, {name: _side_by_side(values, k) for name, values in columns.items()}, errors, changed, table)
-        for k in range(len(SEVERITIES))
+        AtSeverity(
+            severity=severity,
+            error=errors[k],
+            losses=_losses(at["top5"], at["nll"], at["brier"], ranked=has_top5(record)),
+            ece=_mean_ece(at["confidence"], at["hits"]),
+            changed=changed[k] if changed else None,
+        )
+        for k, severity in enumerate(SEVERITIES)
+        for at in [{name: _side_by_side(values, k) for name, values in columns.items()}]
         if errors is not None
     )
 
 
-def _at_severity(
-    k: int,
-    columns: Mapping[str, NDArray[typing.Any]],
-    errors: tuple[Estimate, ...],
-    changed: tuple[Estimate, ...] | None,
-    table: Table,
-) -> AtSeverity:
-    whole = bool(table.seen.all())
-    return AtSeverity(
-        severity=SEVERITIES[k],
-        error=errors[k],
-        losses=_losses(columns["top5"], columns["nll"], columns["brier"], top_width=table.top.shape[2]),
-        # A bin needs many images of one condition, which a run by a design has not.
-        ece=defined(lambda: metrics.expected_calibration_error_estimate(columns["confidence"], columns["hits"]))
-        if whole
-        else None,
-        changed=changed[k] if changed else None,
-    )
+def _mean_ece(confidences: NDArray[np.float32], hits: NDArray[np.bool_]) -> Estimate | None:
+    """Mean ECE of some conditions; ``None`` in a run by a design, where a condition has too few images for bins."""
+    if np.ma.is_masked(hits):
+        return None
+    return defined(lambda: metrics.expected_calibration_error_estimate(confidences, hits))
 
 
 def _side_by_side(values: Mapping[str, NDArray[typing.Any]], k: int) -> NDArray[typing.Any]:
@@ -124,11 +134,10 @@ def _side_by_side(values: Mapping[str, NDArray[typing.Any]], k: int) -> NDArray[
     return np.ma.stack([values[name][:, k] for name in IMAGENET_C if name in values], axis=1)
 
 
-def _losses(top5: NDArray[np.bool_], nll: NDArray[np.float32], brier: NDArray[np.float32], top_width: int) -> Losses:
+def _losses(top5: NDArray[np.bool_], nll: NDArray[np.float32], brier: NDArray[np.float32], *, ranked: bool) -> Losses:
     """Estimate the losses of one condition or the mean of several, from images x conditions."""
     return Losses(
-        # Among five classes or fewer the label always is.
-        top5_error=defined(lambda: metrics.error_estimates({"": top5})[""]) if top_width == TOP else None,
+        top5_error=defined(lambda: metrics.error_estimates({"": top5})[""]) if ranked else None,
         nll=defined(lambda: metrics.nll_estimate(nll)),
         brier=defined(lambda: metrics.brier_estimate(brier)),
     )

@@ -25,7 +25,6 @@ from oodometer.report.summary import (
     Summary,
 )
 from oodometer.run_baseline import find_baseline
-from oodometer.scoring import TOP
 from oodometer.store import BenchmarkRecord, Example, Manifest, RunStore, Table
 from oodometer.tables import by_corruption, of_clean, top5_misses
 from oodometer.types import CLEAN
@@ -91,7 +90,7 @@ def _corruptions(store: RunStore, record: BenchmarkRecord | None, spec: Baseline
     misses, clean = by_corruption(table, table.misses), of_clean(table, table.misses)
     missing = {name: record.unavailable.get(name, _NOT_ASKED) for name in IMAGENET_C if name not in misses}
     changes = details.prediction_changes(table)
-    rows = {row.name: row for row in _rows(table, misses, changes, baseline)}
+    rows = {row.name: row for row in _rows(table, misses, changes, baseline, ranked=details.has_top5(record))}
     mce, why_no_mce = _headline(missing, baseline, lambda b: metrics.mce_estimate(misses, b, table.images))
     relative, why_no_relative = _headline(
         missing, baseline, lambda b: metrics.relative_mce_estimate(misses, clean, b, table.images)
@@ -115,9 +114,9 @@ def _corruptions(store: RunStore, record: BenchmarkRecord | None, spec: Baseline
         relative_mce_unavailable=why_no_relative,
         mean_ce=_mean_ce(misses, baseline, table) if mce is None else None,
         changed=None if changes is None else _mean(changes),
-        losses=details.clean_losses(table),
+        losses=details.clean_losses(table, record),
         confidence=details.confidence(table),
-        by_severity=details.at_severities(table, misses, changes),
+        by_severity=details.at_severities(table, misses, changes, record),
         by_family=details.of_families(misses),
         by_class=details.of_classes(table, misses, record),
     )
@@ -145,7 +144,7 @@ def _renditions(store: RunStore, manifest: Manifest) -> Renditions | None:
         clean_classes=len(np.unique(clean.labels)),
         same_classes=np.array_equal(np.unique(clean.labels), np.unique(table.labels)),
         gap=None if clean_hits is None else metrics.accuracy_gap(clean_hits, hits),
-        losses=details.clean_losses(table),
+        losses=details.clean_losses(table, record),
         confidence=details.confidence(table),
     )
 
@@ -163,11 +162,13 @@ def _named(baseline: Baseline) -> BaselineName:
     return BaselineName(baseline.name, baseline.source, exact=baseline.sample is None)
 
 
-def _rows(table: Table, misses: Misses, changes: Misses | None, baseline: Baseline | None) -> Iterable[Row]:
+def _rows(
+    table: Table, misses: Misses, changes: Misses | None, baseline: Baseline | None, *, ranked: bool
+) -> Iterable[Row]:
     ces = _corruption_errors(misses, baseline, table)
     clean = of_clean(table, table.misses)
     cells, means = metrics.cell_error_estimates(misses), metrics.error_estimates(misses)
-    top5 = metrics.error_estimates(by_corruption(table, top5_misses(table))) if table.top.shape[2] == TOP else {}
+    top5 = metrics.error_estimates(by_corruption(table, top5_misses(table))) if ranked else {}
     changes_of = metrics.cell_error_estimates(changes) if changes else {}
     changed = metrics.error_estimates(changes) if changes else {}
     for name in misses:
