@@ -28,21 +28,19 @@ _LAYOUTS = ("webdataset", "parquet", "npy")
 
 @dataclass
 class BuiltSet:
-    """A build, as a ``CorruptedDataset``; cells are opened when they are asked for, and must hold the same images."""
+    """A build, as a ``CorruptedDataset``; cells are opened when they are asked for, and must hold the same images.
+
+    ``samples`` have their sizes under the first condition.
+    """
 
     root: Path
     name: str
     label_space: LabelSpace
+    samples: Sequence[Sample]
     conditions: tuple[Condition, ...]
     open_cell: Callable[[Condition], Any]
     notes: tuple[str, ...] = ()
     _opened: dict[Condition, tuple[Dataset, dict[str, Sample]]] = field(default_factory=dict, repr=False)
-
-    @functools.cached_property
-    def samples(self) -> Sequence[Sample]:
-        """The images, with their sizes under the first condition."""
-        found: Sequence[Sample] = self.open_cell(self.conditions[0]).samples
-        return found
 
     def read(self, sample: Sample, condition: Condition) -> PIL.Image.Image:
         """Decode one image under one condition, as the reader of its cell does; thread-safe."""
@@ -109,7 +107,8 @@ def open_built_set(root: Path, labelling: Labelling, orientation: Orientation, n
         raise DatasetError(f"{root} has no severity that is a whole number; open its cells one by one.")
     open_cell = functools.partial(_open_cell, root, layout, space, places, len(severities))
     said = f"{root} was taken for what oodometer corrupt built ({manifest['layout']})."
-    return BuiltSet(root, name or title(root), space, tuple(places), open_cell, (said,))
+    samples = open_cell(next(iter(places))).samples
+    return BuiltSet(root, name or title(root), space, samples, tuple(places), open_cell, (said,))
 
 
 def _space(name: str, classes: tuple[str, ...]) -> LabelSpace:
