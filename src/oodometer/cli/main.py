@@ -41,7 +41,8 @@ def cli(debug: bool, modules: tuple[str, ...]) -> None:
     """Measure how far an image classifier's accuracy travels off its training distribution.
 
     Exit status: 0 done; 2 a mistake in the input, nothing was begun; 3 done, but some images could not be read and were
-    left out; 130 stopped by Ctrl-C (the same command continues); 1 `check` found faults, or a fault of Oodometer's own.
+    left out; 130 stopped by Ctrl-C (the same command continues); 1 `check` found faults, `corrupt` left out images that
+    could not be read, or a fault of Oodometer's own.
     """
     for module in modules:
         _import(module)
