@@ -85,10 +85,7 @@ def _width_of_cells(part: Corruptions) -> str:
     widest = max(max(cell.value - cell.low, cell.high - cell.value) for cell in cells)
     fewest, most = (pick(cell.n for cell in cells) for pick in (min, max))
     images = count(most, "image") if fewest == most else f"{fewest:,} to {count(most, 'image')}"
-    return (
-        f"Each cell is the error on {images}: its own interval reaches up to "
-        f"{percent(widest)} points to a side."
-    )
+    return f"Each cell is the error on {images}: its own interval reaches up to {percent(widest)} points to a side."
 
 
 def _add(table: Table, rows: Sequence[Row]) -> None:
