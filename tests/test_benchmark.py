@@ -6,9 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import PIL.Image
+import pytest
+
 import oodometer
 
-SCRIPT = Path(__file__).resolve().parents[1] / "benchmarks" / "corruptions.py"
+BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
+SCRIPT = BENCHMARKS / "corruptions.py"
 PACKAGES = Path(oodometer.__file__).resolve().parents[1]
 
 
@@ -41,3 +46,21 @@ def test_an_unknown_section_is_refused():
     run = _run("tables")
     assert run.returncode == 2
     assert "tables" in run.stderr
+
+
+@pytest.mark.long
+def test_building_is_measured_stage_by_stage(tmp_path):
+    for i in range(3):
+        noise = np.random.default_rng(i).integers(0, 256, (300, 400, 3)).astype(np.uint8)
+        PIL.Image.fromarray(noise).save(tmp_path / f"{i}.jpg")
+    file = tmp_path / "figures.json"
+    arguments = [str(tmp_path), "build", "stages", "memory", "script", "--limit", "2", "--rounds", "1"]
+    command = [sys.executable, str(BENCHMARKS / "build.py"), *arguments, "--to", str(tmp_path), "--json", str(file)]
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGES)}
+    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900, env=environment)
+    assert run.returncode == 0, run.stderr
+    figures = json.loads(file.read_text())
+    assert figures["build"]["files a second"] > figures["build"]["images a second"] > 0
+    assert set(figures["stages"]) == {"decode and crop", "corrupt", "encode", "write, hash and journal"}
+    assert set(figures["memory"]) == {"1", "2"}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["0.jpg", "1.jpg", "2.jpg", "figures.json"]
