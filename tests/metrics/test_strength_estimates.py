@@ -10,10 +10,9 @@ from oodometer.errors import MetricError
 from oodometer.metrics.strength import NARROW, bisected, half_strength, monotone
 
 
-@given(st.lists(st.lists(st.floats(0, 1), min_size=4, max_size=4), min_size=1, max_size=5))
-def test_monotone_is_isotonic_regression(curves):
-    for curve, fitted in zip(curves, monotone(np.array(curves)), strict=True):
-        assert fitted == pytest.approx(scipy.optimize.isotonic_regression(curve).x, abs=1e-9)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
+def test_monotone_is_isotonic_regression(curve):
+    assert monotone(np.array(curve)) == pytest.approx(scipy.optimize.isotonic_regression(curve).x, abs=1e-9)
 
 
 def outcomes(errors, n=100):
@@ -132,11 +131,11 @@ def share_held(n, draws):
 
 
 def test_its_interval_covers():
-    """In 25 draws the share held has a standard deviation of 4 points."""
-    assert share_held(100, draws=25) >= 0.84
+    """In 100 draws the share held has a standard deviation of 2 points."""
+    assert share_held(100, draws=100) >= 0.9
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("n", [50, 100, 400])
 def test_its_interval_covers_in_500_draws(n):
-    assert 0.925 <= share_held(n, draws=500) <= 0.98
+    assert 0.93 <= share_held(n, draws=500) <= 0.985
