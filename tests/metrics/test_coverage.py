@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from oodometer import metrics
+from oodometer.errors import MetricError
 from oodometer.families import IMAGENET_C
 from oodometer.metrics import BASELINES, Baseline, Sample
 
@@ -191,9 +192,13 @@ def ratios(pair, rng, n, same):
         sample=Sample(ids, first, first_clean),
     )
     own = ids if same else None
+    try:
+        relative = metrics.relative_mce_estimate(second, second_clean, baseline, own)
+    except MetricError:  # on few images a baseline may seem to get no worse under a corruption; it then has no number
+        relative = None
     return [
         metrics.mce_estimate(second, baseline, own),
-        metrics.relative_mce_estimate(second, second_clean, baseline, own),
+        relative,
         *metrics.corruption_error_estimates(second, baseline, own).values(),
     ]
 
@@ -209,10 +214,13 @@ def true_ratios(pair):
 
 
 def share_held(estimate, truth, benchmarks):
-    held = sum(
-        np.array([e.low <= t <= e.high for e, t in zip(estimate(), truth, strict=True)]) for _ in range(benchmarks)
-    )
-    return held / benchmarks
+    """Measure the share of intervals that hold the truth, among those that there are."""
+    held, there = np.zeros(len(truth)), np.zeros(len(truth))
+    for _ in range(benchmarks):
+        found = estimate()
+        held += [e is not None and e.low <= t <= e.high for e, t in zip(found, truth, strict=True)]
+        there += [e is not None for e in found]
+    return held / there
 
 
 def test_differences_and_measured_baselines_cover():
@@ -245,20 +253,24 @@ def test_a_measured_baseline_taken_as_exact_would_not_cover():
 def test_differences_cover_in_2000_benchmarks(pair, n):
     rng = np.random.default_rng(n)
     held = share_held(lambda: differences(PAIRS[pair], rng, n), true_differences(PAIRS[pair]), 2000)
-    # Of 20 images that two like classifiers see, a handful differ: the interval is then too long rather than too short.
-    greatest = {20: 1, 50: 0.985, 200: 0.97}[n]
-    assert np.all((held[:3] >= 0.93) & (held[:3] <= greatest)), held[:3]
-    assert np.all((held[3:] >= 0.925) & (held[3:] <= max(greatest, 0.98))), held[3:]
+    mce, mean, clean, corruptions = held[0], held[1], held[2], held[3:]
+    # Of 20 images that two like classifiers see, a handful differ, and of 50 clean ones too: where few images decide,
+    # the interval is too long rather than too short.
+    greatest = {20: 0.995, 50: 0.97, 200: 0.97}[n]
+    assert min(mce, mean) >= 0.93, held[:2]
+    assert max(mce, mean) <= greatest, held[:2]
+    assert 0.93 <= clean <= {20: 1, 50: 0.995, 200: 0.975}[n]
+    assert np.all((corruptions >= 0.93) & (corruptions <= {20: 1, 50: 0.985, 200: 0.97}[n])), corruptions
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("same", [True, False], ids=["same images", "other images"])
-@pytest.mark.parametrize("n", [20, 50, 200])
+@pytest.mark.parametrize("n", [50, 200])
 @pytest.mark.parametrize("pair", PAIRS)
 def test_measured_baselines_cover_in_2000_benchmarks(pair, n, same):
     rng = np.random.default_rng(n)
     held = share_held(lambda: ratios(PAIRS[pair], rng, n, same), true_ratios(PAIRS[pair]), 2000)
-    assert 0.93 <= held[0] <= 0.975, held[0]
-    assert (0.9 if n == 20 else 0.93) <= held[1] <= 0.985, held[1]
-    assert np.all((held[2:] >= (0.91 if n == 20 else 0.925)) & (held[2:] <= 0.98)), held[2:]
-    assert 0.935 <= held[2:].mean() <= 0.97
+    assert 0.93 <= held[0] <= 0.97, held[0]
+    assert 0.92 <= held[1] <= 0.985, held[1]
+    assert np.all((held[2:] >= 0.925) & (held[2:] <= 0.975)), held[2:]
+    assert 0.935 <= held[2:].mean() <= 0.965

@@ -6,8 +6,12 @@ clean accuracy is a strength with a meaning (the threshold of a psychometric fun
 
 The curve is measured at some severities, and then bisected where it crosses. Chance may make it go down: it is made
 monotone by isotonic regression (R. E. Barlow et al., "Statistical Inference under Order Restrictions", 1972), and the
-crossing is read off between the two severities next to it. The bootstrap over images, each with its outcomes at all
-severities, gives the interval.
+crossing is read off between the two severities next to it.
+
+The interval holds those severities of which the images cannot say whether they cost less or more than half. At one
+severity that is a mean over images of one score, (wrong there) - 1 + (right when clean) / 2, which is 0 at the crossing
+and whose 95 % interval is that of ``bounded_mean``; between severities its ends are read off a line. (The bootstrap of
+the crossing itself is too short by a seventh: where severities lie close it takes the chance of each for the curve.)
 """
 
 from __future__ import annotations
@@ -18,8 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oodometer.errors import MetricError
-from oodometer.metrics.intervals import LEVEL, Estimate
-from oodometer.metrics.resampling import resampled
+from oodometer.metrics.intervals import Estimate, bounded_mean, student
 
 __all__ = ["HALF", "bisected", "half_strength", "monotone"]
 
@@ -68,7 +71,7 @@ def bisected(
     return known, misses
 
 
-def half_strength(severities: Sequence[float], misses: NDArray[np.bool_], seed: int = 0) -> Estimate:
+def half_strength(severities: Sequence[float], misses: NDArray[np.bool_]) -> Estimate:
     """Estimate the severity at which half of the clean accuracy is left.
 
     Parameters
@@ -77,13 +80,12 @@ def half_strength(severities: Sequence[float], misses: NDArray[np.bool_], seed: 
         In rising order, the first being 0: the clean images.
     misses
         Bool, images x severities.
-    seed
-        Of the bootstrap.
 
     Returns
     -------
     Estimate
-        ``high`` is the greatest severity measured where the images cannot say that the accuracy falls to half by then.
+        Its ``se`` is that of a normal distribution with this interval. ``high`` is the greatest severity measured where
+        the images cannot say that the accuracy falls to half by then.
 
     Raises
     ------
@@ -99,45 +101,55 @@ def half_strength(severities: Sequence[float], misses: NDArray[np.bool_], seed: 
         )
     if misses[:, 0].all():
         raise MetricError("No clean image is predicted rightly, so there is no accuracy to lose.")
-    value = _half(where, misses.mean(axis=0)[None])[0]
-    if not np.isfinite(value):
+    value = _half(where, misses.mean(axis=0))
+    if value is None:
         raise MetricError(f"The accuracy does not fall to half of the clean one up to severity {where[-1]:g}.")
-    drawn = np.concatenate([_half(where, weights @ misses / len(misses)) for weights in resampled(len(misses), seed)])
-    tails = np.quantile(np.minimum(drawn, where[-1]), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    low, high = min(tails[0], value), max(tails[1], value)
-    return Estimate(float(value), float(low), float(high), float(np.std(np.minimum(drawn, where[-1]))), len(misses))
+    scores = misses - 1 + HALF * ~misses[:, :1]
+    ends = [bounded_mean(column, -1, HALF) for column in scores.T]
+    low = _first_reached(where, np.array([end.high for end in ends]))
+    high = -_first_reached(-where[::-1], -np.array([end.low for end in ends])[::-1])
+    low, high = min(low, value), max(high, value)
+    return Estimate(value, low, high, (high - low) / (2 * student(max(len(misses) - 1, 1))), len(misses))
 
 
-def monotone(errors: _Floats) -> _Floats:
-    """Make curves of errors rise: the nearest ones (least squares) that never fall, curves x severities."""
-    count = errors.shape[1]
-    sums = np.concatenate([np.zeros((len(errors), 1)), np.cumsum(errors, axis=1)], axis=1)
-    first, last = np.arange(count)[:, None], np.arange(count)[None, :]
-    lengths = np.where(last >= first, last - first + 1, 1)
-    means = np.where(last >= first, (sums[:, None, 1:] - sums[:, :-1, None]) / lengths, np.nan)
+def _first_reached(where: _Floats, values: _Floats) -> float:
+    """Read off where a line through values first reaches 0; the last place if it does nowhere."""
+    if not (values >= 0).any():
+        return float(where[-1])
+    after = int(np.argmax(values >= 0))
+    if after == 0:
+        return float(where[0])
+    share = -values[after - 1] / (values[after] - values[after - 1])
+    return float(where[after - 1] + share * (where[after] - where[after - 1]))
+
+
+def monotone(errors: NDArray[np.floating]) -> _Floats:
+    """Make a curve of errors rise: the nearest one (least squares) that never falls."""
+    count = len(errors)
+    sums = np.concatenate([[0.0], np.cumsum(errors)])
     # The fit at i is the greatest, over all beginnings up to i, of the least mean from there to an end from i on.
-    least = np.stack([np.nanmin(means[:, : i + 1, i:], axis=2).max(axis=1) for i in range(count)], axis=1)
-    return np.asarray(least)
+    return np.array(
+        [
+            max(
+                min((sums[end + 1] - sums[begin]) / (end + 1 - begin) for end in range(i, count))
+                for begin in range(i + 1)
+            )
+            for i in range(count)
+        ]
+    )
 
 
-def _half(severities: _Floats, errors: _Floats) -> _Floats:
-    """Read off where each curve of errors leaves half of its clean accuracy; infinite if it does nowhere."""
-    wanted = 1 - HALF * (1 - errors[:, 0])
-    fitted = monotone(errors)
-    reached = fitted >= wanted[:, None] - 1e-12
-    after = np.where(reached.any(axis=1), np.argmax(reached, axis=1), 0)
-    before = np.maximum(after - 1, 0)
-    rows = np.arange(len(errors))
-    step = fitted[rows, after] - fitted[rows, before]
-    share = (wanted - fitted[rows, before]) / np.where(step > 0, step, 1)
-    found = severities[before] + np.clip(share, 0, 1) * (severities[after] - severities[before])
-    return np.where(reached.any(axis=1), np.where(after > 0, found, 0.0), np.inf)
+def _half(severities: _Floats, errors: _Floats) -> float | None:
+    """Read off where a curve of errors leaves half of its clean accuracy, if it does."""
+    lacking = monotone(errors) - (1 - HALF * (1 - errors[0]))
+    lacking[np.abs(lacking) < 1e-12] = 0  # what rounding adds
+    return _first_reached(severities, lacking) if lacking[-1] >= 0 else None
 
 
 def _crossing(misses: NDArray[np.bool_]) -> int:
     """Return the place of the first severity at which half of the clean accuracy is left, or how many there are."""
-    errors = misses.mean(axis=0)[None]
-    reached = monotone(errors)[0] >= 1 - HALF * (1 - errors[0, 0]) - 1e-12
+    errors = misses.mean(axis=0)
+    reached = monotone(errors) >= 1 - HALF * (1 - errors[0]) - 1e-12
     return int(np.argmax(reached)) if reached.any() else misses.shape[1]
 
 
