@@ -135,6 +135,14 @@ def test_a_baseline_that_lacks_corruptions_gives_the_ces_that_it_can(tmp_path):
     assert part.mean_ce.value == pytest.approx(next(row.ce.value for row in part.rows if row.name == "fog"))
 
 
+def test_a_ratio_needs_two_images_of_each(tmp_path):
+    one, other = (write_run(tmp_path / str(n), images=n, hits=hits(0, n, 0.9)) for n in (1, 5))
+    for mine, baseline, counts in ((one, other, "1 and 5"), (other, one, "5 and 1")):
+        part = Run(mine.path).summary(baseline.path).corruptions
+        assert part.mce is None
+        assert f"at least two images of the classifier and of the baseline; found {counts}" in part.mce_unavailable
+
+
 def test_other_ways_to_name_a_baseline_still_work(tmp_path):
     mine = record_of(write_run(tmp_path / "mine", images=5))
     assert find_baseline("alexnet", mine) is BASELINES["alexnet"]

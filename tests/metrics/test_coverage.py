@@ -114,10 +114,10 @@ def test_intervals_cover_in_2000_benchmarks(world, n):
     assert 0.94 <= ces.mean() <= 0.97
     # A relative error is decided by the images that are right when clean and wrong when corrupted. Where a strong
     # classifier has 1 or 2 of those among 20, no interval based on a variance covers.
-    least, greatest = {20: (0.86, 0.99), 50: (0.92, 0.98), 200: (0.93, 0.975)}[n]
+    least, greatest = {20: (0.86, 0.99), 50: (0.91, 0.98), 200: (0.925, 0.975)}[n]
     assert np.all((relative_ces >= least) & (relative_ces <= greatest)), relative_ces
     assert 0.93 <= relative_ces.mean() <= 0.975
-    assert 0.93 <= relative_mce <= greatest
+    assert 0.925 <= relative_mce <= greatest
 
 
 class Pair:

@@ -56,6 +56,12 @@ def ratio_estimate(
     lacking = [name for name in misses if name not in sample.misses]
     if lacking or (clean_misses is not None and sample.clean_misses is None):
         raise MetricError(f"The baseline has no outcomes for {', '.join(lacking) or 'clean images'}.")
+    count = len(next(iter(misses.values())))
+    if min(count, len(sample.images)) < 2:
+        raise MetricError(
+            "The error of a ratio needs at least two images of the classifier and of the baseline; found "
+            f"{count} and {len(sample.images)}."
+        )
     share = {name: 1 / (divisors[name] * len(misses)) for name in misses}
     clean_error = 0.0 if clean_misses is None else _mean(clean_misses)
     ratios = {name: (_mean(array) - clean_error) / divisors[name] for name, array in misses.items()}
@@ -65,10 +71,10 @@ def ratio_estimate(
         None if clean_misses is None else sample.clean_misses,
         {name: -ratios[name] * share[name] for name in misses},
     )
-    observed, weights = _beside(own, theirs, _rows(images, sample.images, len(own[0][0])))
+    observed, weights = _beside(own, theirs, _rows(images, sample.images, count))
     greatest = sum(share.values())
     found = spread(observed, weights, -greatest, greatest)
-    n = min(len(own[0][0]), len(sample.images))
+    n = min(count, len(sample.images))
     low = 0.0 if clean_misses is None else -greatest
     return interval(sum(ratios.values()) / len(ratios), found.variance, n, low, greatest)
 

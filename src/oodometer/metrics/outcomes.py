@@ -8,11 +8,12 @@ numbers from what there is.
 Every number here is a mean over images of one score per image that is linear in that image's misses (for an mCE: the
 sum over cells of miss / (15 x the baseline's summed error of the corruption)). So the values equal those that
 ``corruption_error.py`` computes from the mean errors, and ``bounded_mean`` gives the interval with the image as the
-sampling unit. The baseline's errors are taken as exact: an interval does not hold the uncertainty of the baseline.
+sampling unit (of a relative number, which is a mean of differences, ``paired_mean``). The baseline's errors are taken as
+exact, unless the outcomes are known that they were measured from: then ``measured.py`` counts their uncertainty too.
 
 In simulations (``tests/metrics/test_coverage.py``) the intervals of mCE and mean error hold the truth in 95 to 96 % of
 benchmarks from 20 images on, those of a single CE in 94 to 98 %. The relative ones need more images where a classifier
-hardly gets worse, since then few images decide: 85 to 96 % of 20 images, 92 to 96 % of 50, 94 to 96 % of 200.
+hardly gets worse, since then few images decide: 87 to 98 % of 20 images, 92 to 98 % of 50, 93 to 97 % of 200.
 """
 
 from __future__ import annotations
