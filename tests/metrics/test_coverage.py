@@ -224,15 +224,15 @@ def share_held(estimate, truth, benchmarks):
 
 
 def test_differences_and_measured_baselines_cover():
-    """In 150 benchmarks the share held has a standard deviation of 1.8 points: allow three."""
+    """In 80 benchmarks the share held has a standard deviation of 2.4 points: allow three."""
     rng, pair = np.random.default_rng(0), PAIRS["unlike"]
     for estimate, truth in (
         (lambda: differences(pair, rng, 50), true_differences(pair)),
         (lambda: ratios(pair, rng, 50, same=True), true_ratios(pair)),
     ):
-        held = share_held(estimate, truth, 150)
-        assert np.all(np.abs(held[:2] - 0.95) < 0.054), held[:2]
-        assert 0.93 < held[2:].mean() < 0.975
+        held = share_held(estimate, truth, 80)
+        assert np.all(np.abs(held[:2] - 0.95) < 0.073), held[:2]
+        assert 0.92 < held[2:].mean() < 0.98
 
 
 def test_a_measured_baseline_taken_as_exact_would_not_cover():

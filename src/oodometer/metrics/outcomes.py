@@ -8,7 +8,7 @@ numbers from what there is.
 Every number here is a mean over images of one score per image that is linear in that image's misses (for an mCE: the
 sum over cells of miss / (15 x the baseline's summed error of the corruption)). So the values equal those that
 ``corruption_error.py`` computes from the mean errors, and ``bounded_mean`` gives the interval with the image as the
-sampling unit (of a relative number, which is a mean of differences, ``paired_mean``). The baseline's errors are taken as
+sampling unit (``paired_mean`` that of a relative number, a mean of differences). The baseline's errors are taken as
 exact, unless the outcomes are known that they were measured from: then ``measured.py`` counts their uncertainty too.
 
 In simulations (``tests/metrics/test_coverage.py``) the intervals of mCE and mean error hold the truth in 95 to 96 % of
