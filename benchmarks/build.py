@@ -17,7 +17,8 @@ kernels of another package, written by Pillow. A few photographs stand for all. 
 
 The kernels are compiled, and the photographs are in the system's cache, before anything is timed. They are linked into
 class folders of 50, as ImageNet has them, since a folder for each file would cost as much as the file. Files go to a
-temporary folder below ``--to``, and no time is given to the disk to take them in.
+temporary folder below ``--to``, and no time is given to the disk to take them in. Nothing is deleted before the end:
+ext4 makes a file ten times as slowly for some seconds after many were deleted, by whichever process.
 """
 
 from __future__ import annotations
@@ -66,6 +67,10 @@ class Work:
     to: Path
     rounds: int
 
+    def folder(self) -> Path:
+        """Return a new folder for files."""
+        return Path(tempfile.mkdtemp(dir=self.to))
+
     def recipe(self) -> Recipe:
         """Settle the build of all 75 cells."""
         return settle(self.photographs, self.to / "never", Options(limit=self.limit))
@@ -106,13 +111,10 @@ def build(work: Work) -> dict[str, float]:
     """Measure the build and the work without files, in turns."""
     recipe = work.recipe()
     runs, floors = [], []
-    with tempfile.TemporaryDirectory(
-        dir=work.to
-    ) as folder:  # ext4 makes files slowly for seconds after it deleted some
-        built(work, Path(folder, "warm"), 1)  # compiles
-        for turn in range(work.rounds):
-            floors.append(unwritten(recipe, work.workers))
-            runs.append(built(work, Path(folder, str(turn)), work.limit))
+    built(work, work.folder(), 1)  # compiles
+    for _ in range(work.rounds):
+        floors.append(unwritten(recipe, work.workers))
+        runs.append(built(work, work.folder(), work.limit))
     seconds = statistics.median(run[0] for run in runs)
     figures = {
         "images a second": work.limit / seconds,
@@ -133,23 +135,22 @@ def stages(work: Work) -> dict[str, float]:
     """Measure each stage of the images one after the other, on one thread."""
     recipe = work.recipe()
     spent = dict.fromkeys(("decode and crop", "corrupt", "encode", "write, hash and journal"), 0.0)
-    with tempfile.TemporaryDirectory(dir=work.to) as folder:
-        place = Place(BuildFolder(folder), recipe.planned.source, recipe.cells, recipe.format.encoding, None)
-        block = recipe.format.layout(place).open(0, recipe.items)
-        for warm, item in itertools.chain([(True, recipe.items[0])], ((False, item) for item in recipe.items)):
-            clock = [time.perf_counter()]
-            image = recipe.source_image(item)
-            clock.append(time.perf_counter())
-            pictures = [recipe.picture(image, item, cell) for cell in recipe.cells]
-            clock.append(time.perf_counter())
-            files = [recipe.format.encoding.encode(picture) for picture in pictures]
-            clock.append(time.perf_counter())
-            for cell, data in zip(recipe.cells, files, strict=True):
-                block.put(item, cell, data)
-            clock.append(time.perf_counter())
-            for name, (start, end) in zip(spent, itertools.pairwise(clock), strict=True):
-                spent[name] += 0 if warm else end - start
-        block.release()
+    place = Place(BuildFolder(work.folder()), recipe.planned.source, recipe.cells, recipe.format.encoding, None)
+    block = recipe.format.layout(place).open(0, recipe.items)
+    for warm, item in itertools.chain([(True, recipe.items[0])], ((False, item) for item in recipe.items)):
+        clock = [time.perf_counter()]
+        image = recipe.source_image(item)
+        clock.append(time.perf_counter())
+        pictures = [recipe.picture(image, item, cell) for cell in recipe.cells]
+        clock.append(time.perf_counter())
+        files = [recipe.format.encoding.encode(picture) for picture in pictures]
+        clock.append(time.perf_counter())
+        for cell, data in zip(recipe.cells, files, strict=True):
+            block.put(item, cell, data)
+        clock.append(time.perf_counter())
+        for name, (start, end) in zip(spent, itertools.pairwise(clock), strict=True):
+            spent[name] += 0 if warm else end - start
+    block.release()
     figures = {name: 1000 * seconds / work.limit for name, seconds in spent.items()}
     total = sum(figures.values())
     lines = [[name, f"{ms:.2f}", f"{100 * ms / total:.0f} %"] for name, ms in figures.items()]
@@ -168,8 +169,7 @@ def memory(work: Work) -> dict[str, float]:
 
 
 def _peak(work: Work, limit: int) -> float:
-    with tempfile.TemporaryDirectory(dir=work.to) as folder:
-        built(work, Path(folder, "out"), limit)
+    built(work, work.folder(), limit)
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
@@ -185,24 +185,23 @@ def script(work: Work) -> dict[str, float]:
         if name == OURS:
             continue
         for sample in samples[:1], samples:  # the first compiles
-            seconds = timed(lambda some=sample, by=corrupt: _as_the_script_does(dataset, some, by, work.to))[0]
+            seconds = timed(lambda some=sample, by=corrupt: _as_the_script_does(dataset, some, by, work.folder()))[0]
         figures[name] = seconds / len(samples) * IMAGENET / 3600
     lines = [[name, f"{hours:.1f}"] for name, hours in figures.items()]
     print_table("The way of the script, one thread", ["kernels of", "hours for ImageNet-C"], lines)
     return figures
 
 
-def _as_the_script_does(dataset: object, samples: object, corrupt: Callable[..., object], to: Path) -> None:
-    with tempfile.TemporaryDirectory(dir=to) as folder:
-        for name, severity in itertools.product(IMAGENET_C, SEVERITIES):
-            cell = Path(folder, name, str(severity))
-            cell.mkdir(parents=True)
-            for number, sample in enumerate(samples):
-                image = apply(dataset.read(sample), PREPROCESS["imagenet224"])
-                made = np.asarray(corrupt(image, name, severity, number)).astype(np.uint8)
-                buffer = io.BytesIO()
-                PIL.Image.fromarray(made).save(buffer, "JPEG", quality=85, optimize=True)
-                (cell / f"{number}.JPEG").write_bytes(buffer.getvalue())
+def _as_the_script_does(dataset: object, samples: object, corrupt: Callable[..., object], out: Path) -> None:
+    for name, severity in itertools.product(IMAGENET_C, SEVERITIES):
+        cell = out / name / str(severity)
+        cell.mkdir(parents=True)
+        for number, sample in enumerate(samples):
+            image = apply(dataset.read(sample), PREPROCESS["imagenet224"])
+            made = np.asarray(corrupt(image, name, severity, number)).astype(np.uint8)
+            buffer = io.BytesIO()
+            PIL.Image.fromarray(made).save(buffer, "JPEG", quality=85, optimize=True)
+            (cell / f"{number}.JPEG").write_bytes(buffer.getvalue())
 
 
 SECTIONS = {"build": build, "stages": stages, "memory": memory, "script": script}
@@ -239,7 +238,7 @@ def main() -> None:
     print_table("Machine", ["what", "which"], about.items())
     with tempfile.TemporaryDirectory(dir=given.to) as folder:
         photographs = linked(given.photographs, Path(folder), given.limit)
-        work = Work(photographs, given.limit, given.workers, given.to, given.rounds)
+        work = Work(photographs, given.limit, given.workers, Path(folder), given.rounds)
         figures = {section: SECTIONS[section](work) for section in given.sections}
     if given.json:
         given.json.write_text(json.dumps({"machine": about, **figures}, indent=1) + "\n", encoding="utf-8")
