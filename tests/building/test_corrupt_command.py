@@ -127,7 +127,7 @@ def test_wrong_lines_of_a_file_are_refused(call, photographs, tmp_path, line, wo
 
 
 def test_ctrl_c_stops_and_the_same_command_continues(call, photographs, tmp_path):
-    root, out = photographs(8, 320, 240), tmp_path / "out"
+    root, out = photographs(5, 320, 240), tmp_path / "out"
     options = ["-c", "zoom_blur,fog", "--method", "reference"]
     command = [sys.executable, "-m", "oodometer", "corrupt", str(root), str(out), *options]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -141,4 +141,4 @@ def test_ctrl_c_stops_and_the_same_command_continues(call, photographs, tmp_path
     assert "Traceback" not in told
     done = len(list(out.rglob("*.JPEG")))
     status, printed, _ = call(root, out, *options)
-    assert (status, printed) == (0, f"{out}: 80 pictures of 8 images; {80 - done} were made now.\n")
+    assert (status, printed) == (0, f"{out}: 50 pictures of 5 images; {50 - done} were made now.\n")
