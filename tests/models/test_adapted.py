@@ -178,3 +178,16 @@ def test_a_strangers_throughput_is_not_measured():
     assert load_model(network, ModelOptions(logits_offset=1)).find_batch_size(IMAGES[0], 64) is None
     assert network.seen == []
     assert load_model("fake").find_batch_size(IMAGES[0], 16) == 16
+
+
+@pytest.mark.filterwarnings("error")
+def test_logits_in_half_precision_may_sum_to_more_than_it_holds():
+    outputs = np.full((2, 1000), 6e4, np.float16)
+    model = AdaptedModel(Network(lambda images: outputs), ModelOptions(logits_offset=1))
+    assert model.predict(IMAGES[:2]).shape == (2, 999)
+
+
+def test_an_interpolation_that_pillow_has_not_is_named():
+    network = Network(sums, InputSize(((20, 30),), "random"))
+    with pytest.raises(ArgumentError, match="interpolation 'random'"):
+        AdaptedModel(network, ModelOptions(resize=True)).predict(IMAGES)

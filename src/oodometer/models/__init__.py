@@ -103,7 +103,7 @@ def load_model(model: object, options: ModelOptions | None = None, space: LabelS
             f"{type(network).__name__} is no model: it has no method predict(images) that maps uint8 images, "
             "N x height x width x 3, to logits, N x classes."
         )
-    stranger = network is model or str(model).startswith("python:")
+    stranger = network is model or (isinstance(model, str) and model.startswith("python:"))
     if stranger and options == ModelOptions() and getattr(network, "input_size", None) is None:
         as_it_is: Model = network
         return as_it_is

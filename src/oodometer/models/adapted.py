@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oodometer.errors import ArgumentError, ModelError
-from oodometer.models.batching import LARGEST, find_batch_size, is_out_of_memory
+from oodometer.models.batching import find_batch_size, is_out_of_memory
 from oodometer.models.normalization import Normalization
 from oodometer.models.options import ModelOptions
 from oodometer.models.picking import pick_outputs
@@ -77,7 +78,7 @@ class AdaptedModel:
         self._picked = None if options.classes is None else pick_outputs(Path(options.classes), space)
         self._probabilities = "probabilities" in (options.outputs, getattr(network, "outputs", None))
         self.settings = {**getattr(network, "settings", {}), **self._of_outputs()}
-        self._most = LARGEST
+        self._most: int | None = None
 
     def predict(self, images: Images) -> Logits:
         """Map N uint8 pictures to N rows of logits.
@@ -103,7 +104,8 @@ class AdaptedModel:
     def _within_memory(self, images: Images) -> Logits:
         """Ask for fewer pictures at once, from now on, when the memory does not suffice."""
         while True:
-            parts = [images[i : i + self._most] for i in range(0, len(images), self._most)]
+            most = self._most or len(images)
+            parts = [images[i : i + most] for i in range(0, len(images), most)]
             try:
                 made = [self._network.predict(part) for part in parts]
                 return made[0] if len(made) == 1 else np.concatenate(made)
@@ -140,11 +142,16 @@ class AdaptedModel:
 
 def _are_probabilities(outputs: Logits) -> bool:
     # Two numbers that are no probabilities sum to 1 too easily.
-    return outputs.shape[1] > 2 and bool((outputs >= 0).all() and (np.abs(outputs.sum(axis=1) - 1) < 1e-3).all())
+    return outputs.shape[1] > 2 and bool((outputs >= 0).all() and (np.abs(_sums(outputs) - 1) < 1e-3).all())
+
+
+def _sums(outputs: Logits) -> NDArray[np.float64]:
+    # In double precision, since a thousand logits in half precision may sum to more than it holds.
+    return np.asarray(outputs.sum(axis=1, dtype=np.float64))
 
 
 def _logarithms(outputs: Logits, name: str) -> Logits:
-    sums = outputs.sum(axis=1)
+    sums = _sums(outputs)
     if not ((outputs >= 0).all() and (np.abs(sums - 1) < 1e-2).all()):
         raise ModelError(
             f"{name} does not give probabilities: they reach from {outputs.min():.3g} to {outputs.max():.3g}, and a "

@@ -16,7 +16,7 @@ from oodometer.models.importing import loading
 from oodometer.models.normalization import Normalization
 from oodometer.models.options import TORCH_OPTIONS, ModelOptions
 from oodometer.models.sizing import InputSize
-from oodometer.models.torch import TorchModel, placed
+from oodometer.models.torch import TorchModel, moved, placed
 from oodometer.types import LabelSpace
 
 __all__ = ["OPTIONS", "OpenClip", "load"]
@@ -54,7 +54,12 @@ class OpenClip:
         device = self._options.device
         with torch.inference_mode():
             features = open_clip.build_zero_shot_classifier(
-                self._module.to(device), self._tokenizer, names, templates, device=device, use_tqdm=sys.stderr.isatty()
+                moved(self._module, device),
+                self._tokenizer,
+                names,
+                templates,
+                device=device,
+                use_tqdm=sys.stderr.isatty(),
             )
         prompts = json.dumps([names, templates])
         config = open_clip.get_model_preprocess_cfg(self._module)

@@ -56,13 +56,14 @@ def load(name: str, options: ModelOptions) -> TorchModel:
         model = transformers.AutoModelForImageClassification.from_pretrained(name).float()
         processor = transformers.AutoImageProcessor.from_pretrained(name)
         normalization, size = _measured(processor, name)
-    resample = PIL.Image.Resampling(getattr(processor, "resample", None) or PIL.Image.Resampling.BILINEAR)
+    resample = getattr(processor, "resample", None)
+    filter_ = PIL.Image.Resampling.BILINEAR if resample is None else PIL.Image.Resampling(resample)
     return TorchModel(
         _Classifier(model),
         normalization,
         name=f"hf {name}",
         options=placed(options),
-        input_size=InputSize((size,), resample.name.lower()),
+        input_size=InputSize((size,), filter_.name.lower()),
     )
 
 

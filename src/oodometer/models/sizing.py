@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import PIL.Image
 
+from oodometer.arguments import choice
 from oodometer.errors import ModelError
 from oodometer.types import Images
 
@@ -64,5 +65,5 @@ def fitted(images: Images, declared: InputSize, name: str, *, resize: bool) -> I
             "preprocessing of that size, or have every picture resized after its corruption (--resize-to-model, "
             "ModelOptions(resize=True)); such a result is not comparable with those of the pictures' own size."
         )
-    filter_ = INTERPOLATIONS[declared.interpolation]
+    filter_ = INTERPOLATIONS[choice("interpolation", declared.interpolation, INTERPOLATIONS)]
     return np.stack([np.asarray(PIL.Image.fromarray(image).resize((width, height), filter_)) for image in images])

@@ -21,7 +21,7 @@ from oodometer.models.options import TORCH_OPTIONS, ModelOptions
 from oodometer.models.sizing import InputSize
 from oodometer.types import Images, Logits
 
-__all__ = ["OPTIONS", "TorchModel", "from_file", "load", "placed"]
+__all__ = ["OPTIONS", "TorchModel", "from_file", "load", "moved", "placed"]
 
 OPTIONS = TORCH_OPTIONS | {"normalization"}
 
@@ -68,7 +68,7 @@ class TorchModel:
         # Exported programs refuse eval(): they were frozen in the mode in which they were exported.
         with contextlib.suppress(NotImplementedError):
             module.eval()
-        self.module = module if options.device == "auto" else _moved(module, options.device)
+        self.module = module if options.device == "auto" else moved(module, options.device)
         self._batch = batch
         self.normalization = normalization
         self.name = name or type(module).__name__
@@ -188,7 +188,8 @@ def placed(options: ModelOptions) -> ModelOptions:
     return replace(options, device="mps" if torch.backends.mps.is_available() else "cpu")
 
 
-def _moved(module: torch.nn.Module, device: str) -> torch.nn.Module:
+def moved(module: torch.nn.Module, device: str) -> torch.nn.Module:
+    """Move a module to a device; raises ``ModelError`` if there is no such device."""
     try:
         return module.to(device)
     except (RuntimeError, AssertionError) as error:  # the latter if PyTorch was built without CUDA
