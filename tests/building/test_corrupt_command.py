@@ -127,9 +127,12 @@ def test_wrong_lines_of_a_file_are_refused(call, photographs, tmp_path, line, wo
 
 
 def test_ctrl_c_stops_and_the_same_command_continues(call, photographs, tmp_path):
-    root, out = photographs(5, 320, 240), tmp_path / "out"
+    root, out = photographs(12, 320, 240), tmp_path / "out"
     options = ["-c", "zoom_blur,fog", "--method", "reference"]
-    command = [sys.executable, "-m", "oodometer", "corrupt", str(root), str(out), *options]
+    # A shell may have had Ctrl-C ignored for the tests and their children.
+    script = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    script += "from oodometer.cli import main; main(sys.argv[1:])"
+    command = [sys.executable, "-c", script, "corrupt", str(root), str(out), *options]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 120
     while not list(out.glob("fog/5/*/*.JPEG")) and process.poll() is None and time.monotonic() < deadline:
@@ -141,4 +144,4 @@ def test_ctrl_c_stops_and_the_same_command_continues(call, photographs, tmp_path
     assert "Traceback" not in told
     done = len(list(out.rglob("*.JPEG")))
     status, printed, _ = call(root, out, *options)
-    assert (status, printed) == (0, f"{out}: 50 pictures of 5 images; {50 - done} were made now.\n")
+    assert (status, printed) == (0, f"{out}: 120 pictures of 12 images; {120 - done} were made now.\n")
