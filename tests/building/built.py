@@ -11,10 +11,14 @@ FAST = {"preprocess": "none", "edition": "tiny64", "progress": False}
 QUICK = FAST | {"corruptions": "contrast,fog", "severities": "1,3"}
 
 
+def names(root):
+    """Return the paths of all files below a folder but the lock; another process may be writing there."""
+    return {path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file() and path.name != LOCK}
+
+
 def files(root):
     """Return the content of every file below a folder but the lock, by its path."""
-    found = (path for path in root.rglob("*") if path.is_file() and path.name != LOCK)
-    return {path.relative_to(root).as_posix(): path.read_bytes() for path in found}
+    return {name: (root / name).read_bytes() for name in names(root)}
 
 
 def pixels(path):

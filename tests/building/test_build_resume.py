@@ -11,7 +11,7 @@ import time
 
 import filelock
 import pytest
-from built import FAST, QUICK, files
+from built import FAST, QUICK, files, names
 
 import oodometer
 from oodometer.building import BuildFolder, tree, verify
@@ -132,13 +132,13 @@ def test_twenty_kills_at_random_moments(photographs, tmp_path, kind):
     command += ["-c", options["corruptions"], "-s", options["severities"]]
     rng, kills = random.Random(0), 0
     while kills < 20:
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        before, deadline = len(files(tmp_path / "out")), time.monotonic() + 120
-        while process.poll() is None and len(files(tmp_path / "out")) <= before and time.monotonic() < deadline:
-            time.sleep(0.002)  # it has begun to write
-        time.sleep(rng.random() * 0.3)
-        process.kill()
-        if process.wait() == 0:  # it was done before: begin anew
+        before, deadline = len(names(tmp_path / "out")), time.monotonic() + 120
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            while process.poll() is None and len(names(tmp_path / "out")) <= before and time.monotonic() < deadline:
+                time.sleep(0.002)  # it has begun to write
+            time.sleep(rng.random() * 0.3)
+            process.kill()
+        if process.returncode == 0:  # it was done before: begin anew
             assert verify(tmp_path / "out") == []
             shutil.rmtree(tmp_path / "out")
             continue
