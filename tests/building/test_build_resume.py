@@ -76,7 +76,7 @@ def test_a_build_killed_half_way_repeats_less_than_a_tenth(photographs, tmp_path
     options = FAST | {"corruptions": "contrast,fog,gaussian_noise", "severities": [3]}
     oodometer.build(root, tmp_path / "whole", **options)
     expected = files(tmp_path / "whole")
-    assert kill_at(150, root, out, options, block=250)
+    assert kill_at(180, root, out, options, block=250)
     images_are_whole(out, expected)
     assert "unfinished" in [fault.problem for fault in verify(out)]
     finished = len(list(out.glob("*/3/*/*.JPEG")))
@@ -199,8 +199,7 @@ def test_what_a_kill_left_half_written_goes(photographs, tmp_path):
     root, out = photographs(2), tmp_path / "out"
     oodometer.build(root, tmp_path / "whole", **QUICK)
     leftovers = [".a.oodometer-tmp", "manifest/.b.oodometer-tmp", ".unfinished/.c.oodometer-tmp"]
-    leftovers.append("fog/3/n01440764/.0.oodometer-tmp")
-    for first, count in (True, 1), (False, 4):  # of the manifest itself, before anything else; later
+    for first, count in (True, 1), (False, 3):  # of the manifest itself, before anything else; later
         for path in leftovers[:count]:
             (out / path).parent.mkdir(parents=True, exist_ok=True)
             (out / path).write_bytes(b"half")

@@ -164,7 +164,7 @@ class BuildFolder:
             )
 
     def remove_leftovers(self) -> None:
-        """Delete what a killed process had not finished writing; the layouts see to it beside the pictures."""
+        """Delete what a killed process had not finished writing; layouts of many pictures a file see to theirs."""
         with mapped_errors(f"clearing {self.path}"):
             for folder in (self.path, self.path / _BLOCKS, self.unfinished):
                 for path in folder.glob(f".*{TEMPORARY}"):
