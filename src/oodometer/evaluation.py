@@ -19,7 +19,7 @@ import numpy as np
 
 from oodometer import arguments, plan
 from oodometer.continuing import environment
-from oodometer.datasets import imagenet1k, open_dataset, open_folder
+from oodometer.datasets import Unlabelled, imagenet1k, open_dataset, open_folder
 from oodometer.datasets import imagenet_r as imagenet_r_classes
 from oodometer.errors import ArgumentError, DatasetError, StoreError
 from oodometer.meter import Meter
@@ -51,6 +51,7 @@ def evaluate(
     labels: str | Path | Mapping[str, int | str] | None = None,
     classes: int | None = None,
     label_space: str | None = None,
+    unlabelled: bool = False,
     corruptions: str | Sequence[str] = "imagenet-c",
     preprocess: str = "imagenet224",
     encoding: str = "memory",
@@ -87,6 +88,9 @@ def evaluate(
         A file or mapping that says which class a folder or file has; how many classes the model has; and what class
         indices in ``labels`` mean: ``"imagenet-1k"``, or classes of one's own. See ``oodometer.open_dataset``. They
         belong to a folder; a ``Dataset`` has its own.
+    unlabelled
+        Whether the images have no labels, or none that are to be used: then the result is how often the prediction
+        changes. ``classes`` or ``label_space`` may say what the model's classes are, else they are ImageNet's 1000.
     corruptions
         ``"imagenet-c"`` (the 15), ``"extra"`` (the other 4), ``"all"``, ``"own"``, a family, or names.
     preprocess
@@ -133,10 +137,14 @@ def evaluate(
         For everything that a user can mend: ``ArgumentError``, ``DatasetError``, ``ModelError``, ``MissingDataError``,
         ``MetricError`` and ``StoreError`` (see ``oodometer.errors``). Nothing is left half-written.
     """
-    dataset = open_clean(data, out, labels=labels, classes=classes, label_space=label_space)
+    dataset = open_clean(data, out, labels=labels, classes=classes, label_space=label_space, unlabelled=unlabelled)
     protocol = plan.make_protocol(
         corruptions=corruptions, preprocess=preprocess, encoding=encoding, edition=edition, method=method, seed=seed
     )
+    if unlabelled:
+        if baseline not in ("auto", "none", None):
+            raise ArgumentError("Images without labels have no errors that a baseline could be compared with.")
+        baseline = None
     masked = imagenet_r is not None
     benchmarks = [
         plan.corrupted(dataset, protocol, limit=limit, masked=masked, precision=precision, paired=paired),
@@ -161,17 +169,20 @@ def open_clean(
     labels: str | Path | Mapping[str, int | str] | None,
     classes: int | None,
     label_space: str | None,
+    unlabelled: bool = False,
 ) -> Dataset:
-    """Open the clean images, whatever they are kept as, or take a data set as it is."""
+    """Open the clean images, whatever they are kept as, or take a data set as it is; see ``evaluate``."""
+    # Without labels these two say what the model's classes are, not what the images show.
+    of_images = (None, None) if unlabelled else (classes, label_space)
     if isinstance(data, (str, os.PathLike)):
         _check_apart(out, arguments.path("The data", data))
-        found = open_dataset(data, labels=labels, classes=classes, label_space=label_space)
+        found = open_dataset(data, labels=labels, classes=of_images[0], label_space=of_images[1], unlabelled=unlabelled)
         if found.label_space == imagenet_r_classes():
             # Renditions as clean images are scored among all classes; it is ``imagenet_r`` that masks.
             found.label_space = imagenet1k()
     elif not hasattr(data, "samples"):
         raise ArgumentError(f"The data must be a folder or a Dataset, not {data!r}.")
-    elif (labels, classes, label_space) != (None, None, None):
+    elif (labels, *of_images) != (None, None, None):
         raise ArgumentError("labels, classes and label_space belong to a folder; a Dataset has its own.")
     else:
         found = data
@@ -181,7 +192,7 @@ def open_clean(
             "which are corrupted on the way. For one of its cells open it with oodometer.open_dataset, and "
             'evaluate open_dataset(...).cell("fog", 3).'
         )
-    return found
+    return Unlabelled(found, classes, label_space) if unlabelled else found
 
 
 def _open_renditions(imagenet_r: str | os.PathLike[str], out: str | os.PathLike[str] | None, clean: Dataset) -> Dataset:
@@ -275,7 +286,8 @@ def _fill(
     if earlier.images and len(done) < len(order):
         store.check_same_environment(manifest)
     shape = _check_same_model(model, benchmark, earlier, execution, store)
-    running, meter = RunningResult(benchmark.conditions, space, baseline, earlier), Meter(execution.workers)
+    running = RunningResult(benchmark.conditions, space, baseline, earlier, labelled=benchmark.labelled)
+    meter = Meter(execution.workers)
     held: list[Stage] = []
     for step in steps(store, benchmark, baseline, meter, observer):
         examples = not store.examples(benchmark.name)

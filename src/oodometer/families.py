@@ -5,7 +5,7 @@ Hendrycks & Dietterich, "Benchmarking Neural Network Robustness to Common Corrup
 
 from __future__ import annotations
 
-__all__ = ["EXTRA", "FAMILIES", "GROUPS", "IMAGENET_C", "SEVERITIES"]
+__all__ = ["EXTRA", "FAMILIES", "FAMILY_OF", "GROUPS", "IMAGENET_C", "SEVERITIES"]
 
 SEVERITIES = (1, 2, 3, 4, 5)
 """The published severities, weakest first."""
@@ -23,6 +23,11 @@ IMAGENET_C: tuple[str, ...] = tuple(name for family in FAMILIES.values() for nam
 
 EXTRA: tuple[str, ...] = ("speckle_noise", "gaussian_blur", "spatter", "saturate")
 """The 4 extra corruptions, one for each family; never part of an mCE."""
+
+FAMILY_OF: dict[str, str] = {name: family for family, names in FAMILIES.items() for name in names} | dict(
+    zip(EXTRA, FAMILIES, strict=True)
+)
+"""The family of each of the 15 + 4."""
 
 GROUPS: dict[str, tuple[str, ...]] = {"imagenet-c": IMAGENET_C, "extra": EXTRA, "all": IMAGENET_C + EXTRA, **FAMILIES}
 """Names for several corruptions at once."""

@@ -20,7 +20,7 @@ from oodometer.pairing import Partner, find_partner
 from oodometer.preprocess import PREPROCESS
 from oodometer.seeding import order_stream
 from oodometer.store import BenchmarkRecord, Design, Step
-from oodometer.types import CLEAN, Condition, Dataset, LabelSpace, Protocol, Sample
+from oodometer.types import CLEAN, UNLABELLED, Condition, Dataset, LabelSpace, Protocol, Sample
 
 __all__ = ["Benchmark", "corrupted", "make_protocol", "renditions", "seeded_order"]
 
@@ -52,6 +52,11 @@ class Benchmark:
     def conditions(self) -> tuple[Condition, ...]:
         """Clean first, then every corruption at every published severity."""
         return (CLEAN, *(Condition(c, s) for c in self.protocol.corruptions for s in SEVERITIES))
+
+    @property
+    def labelled(self) -> bool:
+        """Whether the images have labels; without them nothing is known of errors, only of changes."""
+        return _has_labels(self.dataset)
 
     @property
     def order(self) -> list[Sample]:
@@ -107,6 +112,7 @@ class Benchmark:
             protocol=self.protocol,
             unavailable=dict(self.unavailable),
             design=self.design,
+            labelled=self.labelled,
         )
 
 
@@ -174,7 +180,7 @@ def corrupted(
         name="imagenet-c",
         dataset=dataset,
         protocol=protocol,
-        also=(imagenet_r(),) if masked else (),
+        also=(imagenet_r(),) if masked and _has_labels(dataset) else (),
         limit=limit,
         unavailable=unavailable,
         half_width=None if precision is None else positive("precision", precision) / 100,
@@ -210,18 +216,22 @@ def seeded_order(samples: Sequence[Sample], seed: int) -> list[Sample]:
     rng = order_stream(seed, "images")
     shuffled = [by_id[i] for i in rng.permutation(len(by_id))]
     jitter = rng.random_sample(len(by_id))
-    counts = np.bincount([s.label for s in shuffled])
+    _, strata, counts = np.unique([s.label for s in shuffled], return_inverse=True, return_counts=True)
     rank = np.zeros_like(counts)
     places = np.empty(len(shuffled))
-    for i, sample in enumerate(shuffled):
-        places[i] = (rank[sample.label] + jitter[i]) / counts[sample.label]
-        rank[sample.label] += 1
+    for i, stratum in enumerate(strata):
+        places[i] = (rank[stratum] + jitter[i]) / counts[stratum]
+        rank[stratum] += 1
     return [shuffled[i] for i in np.argsort(places, kind="stable")]
 
 
 def _check_design(benchmark: Benchmark) -> None:
     """Refuse a design that can give no number."""
     images = len(benchmark.placed)
+    if not benchmark.labelled and benchmark.design is not None:
+        raise ArgumentError(
+            "A precision, and the pairing with another run, are about errors, and images without labels have none."
+        )
     if benchmark.partner is not None and not images:
         raise DatasetError(f"{benchmark.dataset.name} has none of the images of {benchmark.partner.path}.")
     if benchmark.half_width is None:
@@ -239,6 +249,10 @@ def _check_design(benchmark: Benchmark) -> None:
         )
 
 
+def _has_labels(dataset: Dataset) -> bool:
+    return dataset.samples[0].label != UNLABELLED  # it is all or none, once they are checked
+
+
 def _check_samples(dataset: Dataset) -> None:
     """Refuse a data set whose samples would make a wrong number, such as one of the user's own making."""
     ids = [sample.id for sample in dataset.samples]
@@ -247,7 +261,13 @@ def _check_samples(dataset: Dataset) -> None:
     if len(set(ids)) < len(ids):
         twice = next(id_ for id_ in sorted(ids) if ids.count(id_) > 1)
         raise DatasetError(f"{dataset.name} has the image {twice!r} more than once.")
-    for sample in dataset.samples:
+    without = [sample.id for sample in dataset.samples if sample.label == UNLABELLED]
+    if 0 < len(without) < len(ids):
+        raise DatasetError(
+            f"{dataset.name}: {len(without)} of the {len(ids)} images have no label, the first {without[0]!r}. Leave "
+            "them out, or leave all labels out (unlabelled) to learn how often predictions change."
+        )
+    for sample in dataset.samples if not without else ():
         if not 0 <= sample.label < dataset.label_space.width:
             raise DatasetError(
                 f"{dataset.name}: the label of {sample.id!r} is {sample.label}, and {dataset.label_space.name} has the "

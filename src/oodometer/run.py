@@ -13,6 +13,7 @@ from oodometer import arguments, metrics
 from oodometer.errors import ArgumentError, MetricError
 from oodometer.metrics import BaselineSpec, Estimate
 from oodometer.report import ResultTable, Summary, summarize, write_report
+from oodometer.report.details import prediction_changes
 from oodometer.report.summary import Corruptions
 from oodometer.scoring import TOP
 from oodometer.store import Manifest, RunStore, Skipped, Table
@@ -71,6 +72,18 @@ class Run:
     def clean_error(self) -> Estimate:
         """The top-1 error on the clean images."""
         return self._corruptions(None).clean_error
+
+    @property
+    def changes(self) -> dict[str, tuple[float, ...]]:
+        """How often the prediction is another one than for the clean image, by corruption and severity.
+
+        It needs no labels. Raises ``MetricError`` if the images did not all go through all conditions.
+        """
+        table = self._predictions
+        found = prediction_changes(table)
+        if found is None:
+            raise MetricError(f"{self.path}: changes need every image under every condition, the clean one included.")
+        return {name: tuple(e.value for e in cells) for name, cells in metrics.cell_error_estimates(found).items()}
 
     def mce(self, baseline: BaselineSpec = None) -> Estimate:
         """Return the mCE with its 95 % interval, as a fraction.
@@ -185,6 +198,7 @@ class Run:
     def _corruptions(self, baseline: BaselineSpec) -> Corruptions:
         part = self.summary(baseline).corruptions
         if part is None:
+            self._predictions.check_labelled()
             raise MetricError(f"{self.path} has no predictions on clean or corrupted images.")
         return part
 

@@ -11,6 +11,7 @@ from oodometer.errors import MetricError
 from oodometer.families import IMAGENET_C, SEVERITIES
 from oodometer.metrics import Baseline, Estimate, accuracy, mce_estimate, mean_corruption_error_estimate
 from oodometer.store import Block, Table
+from oodometer.tables import of_clean, predictions
 from oodometer.types import CLEAN, Condition
 
 __all__ = ["RunningResult"]
@@ -18,6 +19,8 @@ __all__ = ["RunningResult"]
 
 class RunningResult:
     """Adds up blocks of one benchmark and says the headline number: mCE, mean corruption error, or accuracy.
+
+    Of images without labels it is how often the prediction is another one than for the clean image.
 
     Parameters
     ----------
@@ -29,18 +32,29 @@ class RunningResult:
         What the mCE is divided by; without one it is the mean corruption error.
     earlier
         The predictions of an earlier process, if the run is continued.
+    labelled
+        Whether the images have labels.
     """
 
     def __init__(
-        self, conditions: Sequence[Condition], label_space: str, baseline: Baseline | None, earlier: Table
+        self,
+        conditions: Sequence[Condition],
+        label_space: str,
+        baseline: Baseline | None,
+        earlier: Table,
+        *,
+        labelled: bool = True,
     ) -> None:
         self._conditions = list(conditions)
         self._label_space = label_space
         self._baseline = baseline if baseline and set(IMAGENET_C) <= set(baseline.errors) else None
+        self._labelled = labelled
         self._misses: list[NDArray[np.bool_]] = []
         if earlier.images:
             order = [earlier.conditions.index(condition) for condition in self._conditions]
-            self._misses.append(earlier.misses[:, order])
+            best = predictions(earlier)
+            misses = earlier.misses if labelled else best != of_clean(earlier, best)[:, None]
+            self._misses.append(misses[:, order])
 
     def add(self, block: Block) -> None:
         """Add the predictions of a block."""
@@ -48,19 +62,27 @@ class RunningResult:
             return
         shape = len(block.images), len(self._conditions)
         misses = np.ma.array(np.zeros(shape, dtype=np.bool_), mask=True)
+        truth = block.labels if self._labelled else self._when_clean(block)
         for condition, space, scores, rows in block.scores:
             if space == self._label_space:
                 taken = slice(None) if rows is None else rows
-                misses[taken, self._conditions.index(condition)] = scores.top[:, 0] != block.labels[taken]
+                misses[taken, self._conditions.index(condition)] = scores.top[:, 0] != truth[taken]
         self._misses.append(misses)
+
+    def _when_clean(self, block: Block) -> NDArray[np.int32]:
+        """Return the predictions for the clean images of a block."""
+        own = ((condition, scores) for condition, space, scores, _ in block.scores if space == self._label_space)
+        return next(scores.top[:, 0] for condition, scores in own if condition == CLEAN)
 
     def __str__(self) -> str:
         if not self._misses:
             return ""
         misses = dict(zip(self._conditions, np.ma.concatenate(self._misses).T, strict=True))  # type: ignore[no-untyped-call]
         if not all(Condition(name, s) in misses for name in IMAGENET_C for s in SEVERITIES):
-            return f"accuracy {_short(accuracy(~misses[CLEAN]))}"
+            return f"accuracy {_short(accuracy(~misses[CLEAN]))}" if self._labelled else ""
         counted = {name: np.ma.stack([misses[Condition(name, s)] for s in SEVERITIES], axis=1) for name in IMAGENET_C}
+        if not self._labelled:
+            return f"prediction changes {_short(mean_corruption_error_estimate(counted))}"
         try:
             if self._baseline is None:
                 return f"mean error {_short(mean_corruption_error_estimate(counted))}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from oodometer.types import LabelSpace, Logits
+from oodometer.types import UNLABELLED, LabelSpace, Logits
 
 __all__ = ["TOP", "Scores", "score"]
 
@@ -23,7 +23,7 @@ class Scores:
     logits keep the order of the columns. ``confidence`` is the largest softmax probability, ``nll`` the negative
     log-likelihood of the label in nats (infinite if the label's column does not take part) and ``brier`` the squared
     distance, 0..2, of the probabilities from those that are 1 for the label and 0 for all others (1 and more if the
-    label's column does not take part); all float32 of length N.
+    label's column does not take part); all float32 of length N. Of images without a label the latter two are NaN.
     """
 
     top: NDArray[np.int32]
@@ -43,7 +43,7 @@ def score(logits: Logits, labels: NDArray[np.int32], space: LabelSpace) -> Score
     logits
         Float, N x ``space.width``, finite.
     labels
-        int32 of length N, positions in ``space.classes``.
+        int32 of length N, positions in ``space.classes``, or ``UNLABELLED``.
     space
         The label space.
 
@@ -65,10 +65,11 @@ def score(logits: Logits, labels: NDArray[np.int32], space: LabelSpace) -> Score
     log_total = np.log(total)
     position = np.full(space.width, -1)
     position[columns] = np.arange(len(columns))
-    at = position[labels]
+    unknown = labels == UNLABELLED
+    at = np.where(unknown, -1, position[labels])
     with_label = at >= 0
     shifted = kept[np.arange(len(kept)), at] - highest[:, 0]
-    nll = np.where(with_label, log_total - shifted, np.inf)
+    nll = np.where(with_label, log_total - shifted, np.where(unknown, np.nan, np.inf))
     with np.errstate(over="ignore", under="ignore"):  # a loss beyond float32 is infinite
         return Scores(
             top=columns[order].astype(np.int32),

@@ -13,15 +13,15 @@ Columns of a predictions file, one row for each image, condition and label space
 
 ===========  ============  ===========================================================================================
 image        string        path relative to the root of the data set, with ``/``
-label        int32         position of the true class among the logits' columns
+label        int32         position of the true class among the logits' columns; -1 of images without labels
 corruption   string        ``clean`` or the name of a corruption
 severity     int8          0 for clean, else 1..5
 label_space  string        where the prediction was made, such as ``imagenet-1k`` or ``imagenet-r`` (masked)
 prediction   int32         the best class, a position among the logits' columns
 top5         list<int32>   the best five classes, best first
 confidence   float32       softmax probability of the best class, 0..1
-nll          float32       negative log-likelihood of the label, in nats
-brier        float32       squared distance of the probabilities from the label's, 0..2 (from format 2 on)
+nll          float32       negative log-likelihood of the label, in nats; NaN without labels
+brier        float32       squared distance of the probabilities from the label's, 0..2 (from format 2 on); likewise
 ===========  ============  ===========================================================================================
 
 The file's metadata name the format (``oodometer.format``), the plan of the run by its SHA-256 (``oodometer.plan``),
@@ -52,7 +52,7 @@ from oodometer.continuing import differences
 from oodometer.errors import MetricError, StoreError
 from oodometer.outfolder import LOCK, TEMPORARY, mapped_errors, write_atomically
 from oodometer.scoring import Scores
-from oodometer.types import Condition, Protocol
+from oodometer.types import UNLABELLED, Condition, Protocol
 
 __all__ = [
     "FORMAT",
@@ -125,7 +125,7 @@ class BenchmarkRecord:
     ``digest`` is of the ids, labels and sizes of all images, wherever the folder lies; ``images`` is how many of them
     the plan takes, the first of the seeded order; ``unavailable`` maps corruptions that were asked for and could not be
     run to the reason. ``classes`` and ``class_names`` are the label space's identifiers and words for people. Without a
-    ``design`` all images go through all conditions.
+    ``design`` all images go through all conditions. If it is not ``labelled``, no image has a label.
     """
 
     name: str
@@ -138,6 +138,7 @@ class BenchmarkRecord:
     protocol: Protocol
     unavailable: dict[str, str] = field(default_factory=dict)
     design: Design | None = None
+    labelled: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,8 +237,9 @@ class Table:
         Raises
         ------
         MetricError
-            If an image did not go through all conditions; see ``misses`` and ``under``.
+            If an image did not go through all conditions; see ``misses`` and ``under``. If there are no labels.
         """
+        self.check_labelled()
         if not self.seen.all():
             raise MetricError(
                 "In this run an image went through some of the conditions only, and this number needs all of them. "
@@ -247,9 +249,24 @@ class Table:
 
     @property
     def misses(self) -> NDArray[np.bool_]:
-        """Whether the best class is not the label: bool, N x C, masked where the image did not go through."""
+        """Whether the best class is not the label: bool, N x C, masked where the image did not go through.
+
+        Raises
+        ------
+        MetricError
+            If there are no labels.
+        """
+        self.check_labelled()
         misses, seen = self.top[:, :, 0] != self.labels[:, None], self.seen
         return np.asarray(misses) if seen.all() else np.ma.array(misses, mask=~seen)
+
+    def check_labelled(self) -> None:
+        """Refuse to say anything of errors where there are no labels; raises ``MetricError``."""
+        if (self.labels == UNLABELLED).any():
+            raise MetricError(
+                "The images of this run have no labels, so nothing is known of errors; what is known is how often the "
+                "prediction changes. Evaluate with labels to have errors."
+            )
 
     def under(self, condition: Condition) -> Table:
         """Return the part of the images that went through one condition, and that condition alone."""
@@ -632,4 +649,8 @@ def _plan(manifest: Manifest) -> dict[str, Any]:
         del record["dataset"]  # what the folder is called; its content has a digest
         if not record["design"]:  # which runs of earlier versions do not name
             del record["design"]
+        if not record["protocol"]["stored"]:  # likewise
+            del record["protocol"]["stored"]
+        if record["labelled"]:  # likewise
+            del record["labelled"]
     return {"model": model, "benchmarks": {record.pop("name"): record for record in records}}

@@ -49,6 +49,7 @@ def predictions(table: Table) -> NDArray[np.int32]:
 
 def top5_misses(table: Table) -> NDArray[np.bool_]:
     """Tell where the label is not among the best five classes: bool, images x conditions, masked like the rest."""
+    table.check_labelled()
     return seen_only(table, (table.top != table.labels[:, None, None]).all(axis=2))
 
 

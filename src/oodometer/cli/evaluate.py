@@ -45,8 +45,9 @@ def demo(out: str) -> None:
 @click.option("-o", "--out", metavar="RUN", help="The run's folder; the same command continues a stopped run.")
 @click.option("--imagenet-r", metavar="DIR", help="ImageNet-R, or other renditions in its layout.")
 @click.option("--labels", metavar="FILE", help="CSV (name,label) or JSON: the class index or wnid of a folder or file.")
-@click.option("--classes", type=int, help="How many classes the model has, if --labels names only some.")
+@click.option("--classes", type=int, help="How many classes the model has, where the data do not tell.")
 @click.option("--label-space", metavar="NAME", help="What indices in --labels mean: imagenet-1k; default: own classes.")
+@click.option("--unlabelled", is_flag=True, help="No labels: how often the prediction changes is what is measured.")
 @click.option("--corruptions", default="imagenet-c", show_default=True, help="A group, a family, or names with commas.")
 @click.option(
     "--preprocess",

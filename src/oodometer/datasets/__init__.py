@@ -16,11 +16,13 @@ from oodometer.datasets.opening import open_dataset
 from oodometer.datasets.published import style
 from oodometer.datasets.recognise import Look, recognise
 from oodometer.datasets.scan import class_and_file
+from oodometer.datasets.unlabelled import Unlabelled
 
 __all__ = [
     "LABEL_SPACES",
     "ImageFolder",
     "Look",
+    "Unlabelled",
     "cifar10",
     "cifar100",
     "class_and_file",

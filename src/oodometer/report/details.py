@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from oodometer import metrics
 from oodometer.errors import MetricError
-from oodometer.families import IMAGENET_C, SEVERITIES
+from oodometer.families import EXTRA, IMAGENET_C, SEVERITIES
 from oodometer.metrics import Estimate, Misses
 from oodometer.metrics.intervals import complement
 from oodometer.report.summary import AtSeverity, Confidence, Losses, OfClass, OfFamily, Risk
@@ -20,15 +20,21 @@ from oodometer.tables import by_corruption, of_clean, predictions, seen_only, to
 from oodometer.types import CLEAN
 
 __all__ = [
+    "NOT_ASKED",
     "at_severities",
     "clean_losses",
     "confidence",
+    "counted_and_extra",
     "defined",
     "has_top5",
+    "missing",
     "of_classes",
     "of_families",
     "prediction_changes",
 ]
+
+NOT_ASKED = "it was not asked for"
+"""Why a corruption was not measured, if nothing else kept it from being."""
 
 COVERAGES = (0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
 """The shares of the images, the most confident first, for which a report says the error."""
@@ -42,6 +48,17 @@ def defined(compute: Callable[[], Value]) -> Value | None:
         return compute()
     except MetricError:
         return None
+
+
+def missing(record: BenchmarkRecord, measured: Collection[str]) -> dict[str, str]:
+    """Return those of the 15 corruptions that were not measured, each with the reason."""
+    return {name: record.unavailable.get(name, NOT_ASKED) for name in IMAGENET_C if name not in measured}
+
+
+def counted_and_extra(rows: Mapping[str, Value]) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
+    """Part what there is by corruption into those of the 15, in the published order, and all others."""
+    extra = [name for name in dict.fromkeys([*EXTRA, *rows]) if name in rows and name not in IMAGENET_C]
+    return tuple(rows[name] for name in IMAGENET_C if name in rows), tuple(rows[name] for name in extra)
 
 
 def clean_losses(table: Table, record: BenchmarkRecord) -> Losses:

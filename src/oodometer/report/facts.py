@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from oodometer.report.summary import BaselineName, Corruptions, Counts, Design, Renditions, Summary
+from oodometer.report.summary import BaselineName, Corruptions, Counts, Design, Renditions, Summary, Unlabelled
 from oodometer.report.words import count
 
 __all__ = ["Fact", "facts"]
@@ -38,16 +38,18 @@ def facts(summary: Summary) -> tuple[Fact, ...]:
             found.append(Fact("ImageNet-C design", _design(summary.corruptions.design)))
         baseline = summary.corruptions.baseline
         found.append(Fact("Baseline", "none" if baseline is None else _baseline(baseline)))
+    if summary.unlabelled is not None:
+        found += _of_benchmark("ImageNet-C", summary.unlabelled)
     if summary.renditions is not None:
         found += _of_benchmark("ImageNet-R", summary.renditions)
     return tuple(found)
 
 
-def _of_benchmark(name: str, part: Corruptions | Renditions) -> Iterator[Fact]:
+def _of_benchmark(name: str, part: Corruptions | Unlabelled | Renditions) -> Iterator[Fact]:
     protocol = part.protocol
     yield Fact(f"{name} images", f"{part.dataset}: {_images(part.counts)}")
     made = f"; edition {protocol.edition}, method {protocol.method}, seed {protocol.seed}"
-    yield Fact(f"{name} protocol", protocol.label + (made if isinstance(part, Corruptions) else ""))
+    yield Fact(f"{name} protocol", protocol.label + ("" if isinstance(part, Renditions) else made))
 
 
 def _design(design: Design) -> str:
@@ -67,7 +69,8 @@ def _baseline(baseline: BaselineName) -> str:
 
 
 def _images(counts: Counts) -> str:
-    text = f"{counts.measured:,} of {count(counts.planned, 'image')}, {count(counts.classes, 'class', 'classes')}"
+    of_classes = count(counts.classes, "class", "classes") if counts.classes else "no labels"
+    text = f"{counts.measured:,} of {count(counts.planned, 'image')}, {of_classes}"
     return f"{text}, {len(counts.skipped):,} skipped" if counts.skipped else text
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from oodometer.families import IMAGENET_C
 from oodometer.metrics import Estimate
-from oodometer.report.summary import Corruptions, Renditions, Summary
+from oodometer.report.summary import Corruptions, Renditions, Summary, Unlabelled
 from oodometer.report.words import percent
 
 __all__ = ["Headline", "headlines"]
@@ -40,6 +40,8 @@ def headlines(summary: Summary) -> tuple[Headline, ...]:
     found: list[Headline] = []
     if summary.corruptions is not None:
         found += _of_corruptions(summary.corruptions)
+    if summary.unlabelled is not None:
+        found.append(_of_unlabelled(summary.unlabelled))
     if summary.renditions is not None:
         found += _of_renditions(summary.renditions)
     return tuple(found)
@@ -69,8 +71,18 @@ def _of_corruptions(part: Corruptions) -> Iterator[Headline]:
     )
 
 
+def _of_unlabelled(part: Unlabelled) -> Headline:
+    if part.changed is None:
+        return _headline("Changed predictions", None, "None of the corruptions that count was measured.")
+    return _headline(
+        part.changed_title,
+        part.changed,
+        f"Of 100 corrupted pictures it calls {percent(part.changed.value)} something else than the clean one.",
+    )
+
+
 def _headline(title: str, estimate: Estimate | None, words: str) -> Headline:
-    """Build the line of a number that counts errors."""
+    """Build the line of a number of which less is better."""
     return Headline(title, estimate, "%", "" if estimate is None else f"{estimate.n:,}", "lower", words)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from oodometer.report.summary import Corruptions, Counts, Design, Renditions
+from oodometer.report.summary import Corruptions, Counts, Design, Renditions, Unlabelled
 from oodometer.report.words import count, interval, listed, percent
 from oodometer.store import Manifest
 
@@ -18,18 +18,20 @@ _WIDE = 0.02
 """Half the length of an interval, from which on the report warns: two points decide most comparisons of models."""
 
 
-def notes(manifest: Manifest, corruptions: Corruptions | None, renditions: Renditions | None) -> tuple[str, ...]:
+def notes(
+    manifest: Manifest, corruptions: Corruptions | None, unlabelled: Unlabelled | None, renditions: Renditions | None
+) -> tuple[str, ...]:
     """Say what a reader must know about the numbers of a run, most important first.
 
     Parameters
     ----------
     manifest
         The plan, to tell what has not been begun.
-    corruptions, renditions
+    corruptions, unlabelled, renditions
         What was measured.
     """
     found = [*_on_size(manifest)]
-    for name, part in (("imagenet-c", corruptions), ("imagenet-r", renditions)):
+    for name, part in (("imagenet-c", corruptions or unlabelled), ("imagenet-r", renditions)):
         if part is not None:
             reached = isinstance(part, Corruptions) and part.design is not None and part.design.reached
             found += _on_counts(name, part.counts, partial=part.counts.partial and not reached)
@@ -37,6 +39,8 @@ def notes(manifest: Manifest, corruptions: Corruptions | None, renditions: Rendi
             found.append(f"None of the {count(record.images, 'image')} of {name} has been measured yet.")
     if corruptions is not None:
         found += _on_corruptions(corruptions)
+    if unlabelled is not None:
+        found += _on_unlabelled(unlabelled)
     if renditions is not None:
         found += _on_renditions(renditions)
     return tuple(found)
@@ -97,10 +101,7 @@ def _on_corruptions(part: Corruptions) -> Iterator[str]:
         yield f"There is no mCE. {part.mce_unavailable}{_remedy(part)}"
     elif part.relative_mce_unavailable:
         yield f"There is no relative mCE. {part.relative_mce_unavailable}"
-    extra = [name for name in part.unavailable if name not in part.missing]
-    if extra:
-        reasons = listed([f"{name} ({part.unavailable[name].rstrip('.')})" for name in extra])
-        yield f"Asked for, but could not be run: {reasons}."
+    yield from _on_unavailable([name for name in part.unavailable if name not in part.missing], part)
     number = part.mean_error or part.clean_error
     wide = max(number.high - number.value, number.value - number.low)
     if wide > _WIDE:
@@ -114,6 +115,20 @@ def _on_corruptions(part: Corruptions) -> Iterator[str]:
             "The corrupted pictures went to the model from memory. The published ImageNet-C files were stored as JPEG "
             "after the corruption, which changes the errors by some points: do not compare across the two."
         )
+
+
+def _on_unavailable(names: list[str], part: Corruptions | Unlabelled) -> Iterator[str]:
+    if names:
+        reasons = listed([f"{name} ({part.unavailable[name].rstrip('.')})" for name in names])
+        yield f"Asked for, but could not be run: {reasons}."
+
+
+def _on_unlabelled(part: Unlabelled) -> Iterator[str]:
+    yield (
+        "The images have no labels, so this says how often a corruption changes the prediction, not how often the "
+        "prediction is wrong: a change may be for the better, and a model that always errs may never change."
+    )
+    yield from _on_unavailable(list(part.unavailable), part)
 
 
 def _remedy(part: Corruptions) -> str:

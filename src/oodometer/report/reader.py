@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from oodometer import metrics
 from oodometer.errors import MetricError, StoreError
-from oodometer.families import EXTRA, FAMILIES, IMAGENET_C
+from oodometer.families import EXTRA, FAMILY_OF, IMAGENET_C
 from oodometer.metrics import Baseline, BaselineSpec, Estimate, Misses
 from oodometer.report import details
 from oodometer.report.design import design
+from oodometer.report.label_free import unlabelled
 from oodometer.report.notes import notes
 from oodometer.report.summary import (
     BaselineName,
@@ -23,6 +24,7 @@ from oodometer.report.summary import (
     Row,
     Strip,
     Summary,
+    Unlabelled,
 )
 from oodometer.run_baseline import find_baseline
 from oodometer.store import BenchmarkRecord, Example, Manifest, RunStore, Table
@@ -33,12 +35,6 @@ __all__ = ["summarize"]
 
 _C, _R = "imagenet-c", "imagenet-r"
 """The two benchmarks by the names under which a run holds them; the second is also the 200-class label space."""
-
-_NOT_ASKED = "it was not asked for"
-
-_FAMILY = {name: family for family, names in FAMILIES.items() for name in names} | dict(
-    zip(EXTRA, FAMILIES, strict=True)
-)
 
 
 def summarize(store: RunStore, baseline: BaselineSpec = None) -> Summary:
@@ -62,14 +58,16 @@ def summarize(store: RunStore, baseline: BaselineSpec = None) -> Summary:
     manifest = store.read_manifest()
     chosen = manifest.baseline if baseline is None else baseline
     corruptions = _corruptions(store, manifest.benchmark(_C), chosen)
+    label_free = _unlabelled(store, manifest.benchmark(_C))
     renditions = _renditions(store, manifest)
-    if corruptions is None and renditions is None:
+    if corruptions is None and label_free is None and renditions is None:
         raise StoreError(f"{store.path}: no image has been measured yet. Run the evaluation again to continue it.")
     return Summary(
         model=manifest.model,
         corruptions=corruptions,
+        unlabelled=label_free,
         renditions=renditions,
-        notes=notes(manifest, corruptions, renditions),
+        notes=notes(manifest, corruptions, label_free, renditions),
         created=manifest.created,
         command=manifest.command,
         environment=manifest.environment,
@@ -80,7 +78,7 @@ def summarize(store: RunStore, baseline: BaselineSpec = None) -> Summary:
 
 def _corruptions(store: RunStore, record: BenchmarkRecord | None, spec: BaselineSpec) -> Corruptions | None:
     """Read the ImageNet-C part; ``None`` if there is none, or none of it has been measured yet."""
-    if record is None:
+    if record is None or not record.labelled:
         return None
     space = next(name for name in record.label_spaces if name != _R)
     table = store.table(_C, space)
@@ -88,9 +86,10 @@ def _corruptions(store: RunStore, record: BenchmarkRecord | None, spec: Baseline
         return None
     baseline = find_baseline(spec, record)
     misses, clean = by_corruption(table, table.misses), of_clean(table, table.misses)
-    missing = {name: record.unavailable.get(name, _NOT_ASKED) for name in IMAGENET_C if name not in misses}
+    missing = details.missing(record, misses)
     changes = details.prediction_changes(table)
-    rows = {row.name: row for row in _rows(table, misses, changes, baseline, ranked=details.has_top5(record))}
+    rows = _rows(table, misses, changes, baseline, ranked=details.has_top5(record))
+    counted, extra = details.counted_and_extra({row.name: row for row in rows})
     mce, why_no_mce = _headline(missing, baseline, lambda b: metrics.mce_estimate(misses, b, table.images))
     relative, why_no_relative = _headline(
         missing, baseline, lambda b: metrics.relative_mce_estimate(misses, clean, b, table.images)
@@ -102,8 +101,8 @@ def _corruptions(store: RunStore, record: BenchmarkRecord | None, spec: Baseline
         counts=_counts(store, record, table),
         design=design(store, record, table, baseline),
         baseline=None if baseline is None else _named(baseline),
-        rows=tuple(rows[name] for name in IMAGENET_C if name in rows),
-        extra=tuple(rows[name] for name in dict.fromkeys([*EXTRA, *rows]) if name in rows and name not in IMAGENET_C),
+        rows=counted,
+        extra=extra,
         missing=missing,
         unavailable=record.unavailable,
         clean_error=metrics.clean_error_estimate(clean),
@@ -120,6 +119,14 @@ def _corruptions(store: RunStore, record: BenchmarkRecord | None, spec: Baseline
         by_family=details.of_families(misses),
         by_class=details.of_classes(table, misses, record),
     )
+
+
+def _unlabelled(store: RunStore, record: BenchmarkRecord | None) -> Unlabelled | None:
+    """Read the part of images without labels; ``None`` if there is none, or none of it has been measured yet."""
+    if record is None or record.labelled:
+        return None
+    table = store.table(_C, record.label_spaces[0])
+    return unlabelled(record, table, _counts(store, record, table)) if table.images else None
 
 
 def _renditions(store: RunStore, manifest: Manifest) -> Renditions | None:
@@ -153,7 +160,7 @@ def _counts(store: RunStore, record: BenchmarkRecord, table: Table) -> Counts:
     return Counts(
         planned=record.images,
         measured=len(table.images),
-        classes=len(np.unique(table.labels)),
+        classes=len(np.unique(table.labels)) if record.labelled else 0,
         skipped=tuple(store.skipped(record.name)),
     )
 
@@ -174,7 +181,7 @@ def _rows(
     for name in misses:
         yield Row(
             name=name,
-            family=_FAMILY.get(name, "other"),
+            family=FAMILY_OF.get(name, "other"),
             errors=cells[name],
             mean=means[name],
             ce=ces.get(name),
@@ -220,7 +227,7 @@ def _headline(
     """Compute a number that needs all 15 corruptions and a baseline, or say why there is none."""
     if missing:
         measured = len(IMAGENET_C) - len(missing)
-        reasons = [f"{name}: {reason.rstrip('.')}" for name, reason in missing.items() if reason != _NOT_ASKED]
+        reasons = [f"{name}: {reason.rstrip('.')}" for name, reason in missing.items() if reason != details.NOT_ASKED]
         rest = len(missing) - len(reasons)
         why = "; ".join(reasons + ([f"{rest} {'was' if rest == 1 else 'were'} not asked for"] if rest else []))
         measured_of = f"{measured} {'was' if measured == 1 else 'were'} measured"
@@ -248,9 +255,15 @@ def _strip(examples: list[Example], record: BenchmarkRecord) -> Strip:
     in_order = sorted(examples, key=lambda e: (order.get(e.condition.corruption, len(order)), str(e.condition)))
     return Strip(
         image=examples[0].image,
-        label=record.class_names[examples[0].label],
+        label=record.class_names[examples[0].label] if record.labelled else "no label",
         pictures=tuple(
-            Picture(e.condition, record.class_names[e.prediction], e.confidence, e.prediction == e.label, e.jpeg)
+            Picture(
+                condition=e.condition,
+                prediction=record.class_names[e.prediction],
+                confidence=e.confidence,
+                right=e.prediction == e.label if record.labelled else None,
+                jpeg=e.jpeg,
+            )
             for e in in_order
         ),
     )

@@ -31,7 +31,11 @@ def results(summary: Summary) -> dict[str, Any]:
     """
     content = msgspec.to_builtins(dataclasses.replace(summary, corruption_strips=(), rendition_strips=()))
     del content["corruption_strips"], content["rendition_strips"]
-    for name, part in (("corruptions", summary.corruptions), ("renditions", summary.renditions)):
+    for name, part in (
+        ("corruptions", summary.corruptions),
+        ("unlabelled", summary.unlabelled),
+        ("renditions", summary.renditions),
+    ):
         if part is not None:
             content[name]["protocol"]["label"] = part.protocol.label
     return {"format": FORMAT, **content}

@@ -13,6 +13,7 @@ from oodometer.types import CLEAN, Condition, Protocol
 __all__ = [
     "AtSeverity",
     "BaselineName",
+    "ChangeRow",
     "Confidence",
     "Corruptions",
     "Counts",
@@ -26,12 +27,16 @@ __all__ = [
     "Row",
     "Strip",
     "Summary",
+    "Unlabelled",
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many images a benchmark planned and measured, how many classes these have, and which could not be read."""
+    """How many images a benchmark planned and measured, how many classes these have, and which could not be read.
+
+    Images without labels have no class.
+    """
 
     planned: int
     measured: int
@@ -222,6 +227,40 @@ class Corruptions:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangeRow:
+    """One corruption: how often it makes the prediction another one, at each severity from 1 up, and their mean."""
+
+    name: str
+    family: str
+    changes: tuple[Estimate, ...]
+    changed: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Unlabelled:
+    """What is known of a run over images without labels: how often a corruption changes the prediction.
+
+    The fields are those of ``Corruptions``, as far as they need no label.
+    """
+
+    dataset: str
+    label_space: str
+    protocol: Protocol
+    counts: Counts
+    rows: tuple[ChangeRow, ...]
+    extra: tuple[ChangeRow, ...]
+    missing: dict[str, str]
+    unavailable: dict[str, str]
+    changed: Estimate | None
+
+    @property
+    def changed_title(self) -> str:
+        """What the mean may be called: one over fewer than the 15 says so."""
+        over = "" if not self.missing else f" ({len(self.rows)} of {len(IMAGENET_C)} corruptions)"
+        return f"Changed predictions{over}"
+
+
+@dataclass(frozen=True, slots=True)
 class Renditions:
     """The ImageNet-R part of a run.
 
@@ -246,12 +285,12 @@ class Renditions:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """One picture that the model saw, as JPEG, and what it said."""
+    """One picture that the model saw, as JPEG, and what it said; ``right`` is ``None`` if that cannot be known."""
 
     condition: Condition
     prediction: str
     confidence: float
-    right: bool
+    right: bool | None
     jpeg: bytes
 
 
@@ -280,12 +319,14 @@ class Strip:
 class Summary:
     """Everything that a report says about one run.
 
+    ``corruptions`` are of images with labels, ``unlabelled`` of images without; a run has one of them at most.
     ``notes`` are the sentences that a reader must see before quoting a number. ``corruption_strips`` and
     ``rendition_strips`` are the pictures that were kept.
     """
 
     model: ModelRecord
     corruptions: Corruptions | None
+    unlabelled: Unlabelled | None
     renditions: Renditions | None
     notes: tuple[str, ...]
     created: str

@@ -11,12 +11,13 @@ from rich.table import Table
 from rich.text import Text
 
 from oodometer.families import SEVERITIES
+from oodometer.metrics import Estimate
 from oodometer.report.facts import facts
 from oodometer.report.headlines import headlines
 from oodometer.report.heat import LIGHT, step
 from oodometer.report.html import table_html
 from oodometer.report.layout import WIDTH, notes_grid, pairs_grid, plain_text, safe_text, table_grid, with_ends
-from oodometer.report.summary import Corruptions, Row, Summary
+from oodometer.report.summary import Corruptions, Row, Summary, Unlabelled
 from oodometer.report.words import UNDEFINED, count, interval, percent
 
 __all__ = ["WIDTH", "ResultTable"]
@@ -56,6 +57,9 @@ def _parts(summary: Summary) -> Iterator[RenderableType]:
     if summary.corruptions is not None and (summary.corruptions.rows or summary.corruptions.extra):
         yield _errors(summary.corruptions)
         yield ""
+    if summary.unlabelled is not None and (summary.unlabelled.rows or summary.unlabelled.extra):
+        yield _changes(summary.unlabelled)
+        yield ""
     yield _numbers(summary)
     if summary.notes:
         yield ""
@@ -65,11 +69,8 @@ def _parts(summary: Summary) -> Iterator[RenderableType]:
 
 def _errors(part: Corruptions) -> Table:
     """Tabulate the error of every corruption at every severity."""
-    table = table_grid("Top-1 error in percent, with 95 % intervals", _width_of_cells(part))
-    table.add_column("severity")
-    for severity in SEVERITIES:
-        table.add_column(str(severity), justify="right", width=5)
-    table.add_column(" mean")
+    cells = [error for row in (*part.rows, *part.extra) for error in row.errors]
+    table = _by_severity("Top-1 error in percent, with 95 % intervals", "the error on", cells)
     table.add_column(safe_text(f" CE ({part.baseline.name})" if part.baseline else " CE", _CE))
     for _, rows in part.families:
         _add(table, rows)
@@ -79,20 +80,44 @@ def _errors(part: Corruptions) -> Table:
     return table
 
 
-def _width_of_cells(part: Corruptions) -> str:
-    """Say how far the error of a single cell is known, for which the table has no room."""
-    cells = [error for row in (*part.rows, *part.extra) for error in row.errors]
+def _changes(part: Unlabelled) -> Table:
+    """Tabulate how often every corruption at every severity changes the prediction."""
+    cells = [changes for row in (*part.rows, *part.extra) for changes in row.changes]
+    table = _by_severity("Changed predictions in percent, with 95 % intervals", "of", cells)
+    for row in (*part.rows, *part.extra):
+        if part.extra and row is part.extra[0]:
+            table.add_section()
+            table.add_row(Text("in no mean:", style="italic"))
+        table.add_row(safe_text(row.name), *map(_heated, row.changes), with_ends(row.changed))
+    return table
+
+
+def _by_severity(title: str, what: str, cells: Sequence[Estimate]) -> Table:
+    """Begin a table with a row for each corruption and a column for each severity."""
+    table = table_grid(title, f"Each cell is {what} {_width_of(cells)}")
+    table.add_column("severity")
+    for severity in SEVERITIES:
+        table.add_column(str(severity), justify="right", width=5)
+    table.add_column(" mean")
+    return table
+
+
+def _width_of(cells: Sequence[Estimate]) -> str:
+    """Say how far a single cell is known, for which the table has no room."""
     widest = max(max(cell.value - cell.low, cell.high - cell.value) for cell in cells)
     fewest, most = (pick(cell.n for cell in cells) for pick in (min, max))
     images = count(most, "image") if fewest == most else f"{fewest:,} to {count(most, 'image')}"
-    return f"Each cell is the error on {images}: its own interval reaches up to {percent(widest)} points to a side."
+    return f"{images}: its own interval reaches up to {percent(widest)} points to a side."
 
 
 def _add(table: Table, rows: Sequence[Row]) -> None:
     for row in rows:
-        cells = [Text(f"{percent(error.value):>5}", style=_HEAT[step(error.value)]) for error in row.errors]
-        table.add_row(safe_text(row.name), *cells, with_ends(row.mean), with_ends(row.ce))
+        table.add_row(safe_text(row.name), *map(_heated, row.errors), with_ends(row.mean), with_ends(row.ce))
     table.add_section()
+
+
+def _heated(error: Estimate) -> Text:
+    return Text(f"{percent(error.value):>5}", style=_HEAT[step(error.value)])
 
 
 def _numbers(summary: Summary) -> Table:
