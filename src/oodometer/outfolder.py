@@ -35,7 +35,9 @@ def mapped_errors(doing: str) -> Iterator[None]:
                 f"The disk is full while {doing}. What was written before is safe: free some space and run the same "
                 "command again to continue."
             ) from error
-        raise StoreError(f"Failed while {doing}: {error.strerror or error}.") from error
+        raise StoreError(
+            f"Failed while {doing}: {error.strerror or error}. Mend that and run the same command again."
+        ) from error
     except pyarrow.ArrowException as error:
         raise StoreError(f"Failed while {doing}: it is damaged ({error}). Delete it to have it made again.") from error
 
@@ -108,7 +110,9 @@ def exclusive(folder: Path, doing: str, begun: Callable[[], bool], check: Callab
     except filelock.Timeout as error:
         raise StoreError(f"Another process is {doing} into {folder}. Wait for it, or choose another folder.") from error
     except OSError as error:
-        raise StoreError(f"Cannot write to the output folder {folder}: {error.strerror or error}.") from error
+        raise StoreError(
+            f"Cannot write to the output folder {folder}: {error.strerror or error}. Choose another, or mend that."
+        ) from error
     try:
         yield
     finally:

@@ -43,6 +43,21 @@ def test_a_tar_is_unpacked_whatever_its_compression_and_name(undo, mode):
     assert tree(undo(tar_of(FILES, mode), name="a.tar.gz")) == {n.removeprefix("set/"): c for n, c in FILES.items()}
 
 
+@pytest.mark.parametrize("mode", ["w", "w:xz"])
+def test_the_bar_ends_where_the_archive_does(tmp_path, mode):
+    class Told(Silent):
+        def begin(self, title, total, done):
+            self.total, self.position = total, done
+
+        def advance(self, steps):
+            self.position += steps
+
+    (tmp_path / "a.tar").write_bytes(tar_of(FILES, mode))
+    told = Told()
+    unpack(tmp_path / "a.tar", tmp_path / "into", told)
+    assert told.position == told.total == (tmp_path / "a.tar").stat().st_size
+
+
 def test_a_zip_is_unpacked_too(undo):
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -43,7 +43,9 @@ OF_SETS = ("format", "clean", "limit", "labels", "classes", "label_space", "work
 @click.option("--labels", metavar="FILE", help="CSV (name,label) or JSON: the class index or wnid of a folder or file.")
 @click.option("--classes", type=int, help="How many classes there are, if --labels names only some.")
 @click.option("--label-space", metavar="NAME", help="What indices in --labels mean, such as imagenet-1k.")
-@click.option("--orientation", default="ignore", show_default=True, help="Or apply the tags of turned photographs.")
+@click.option(
+    "--orientation", default="ignore", show_default=True, help="ignore the tags of turned photographs, or apply them."
+)
 @click.option("--workers", type=int, help="Threads; default: one per processor.")
 @click.option("--dry-run", is_flag=True, help="Say how many files, bytes and minutes it takes; write nothing.")
 @config_option

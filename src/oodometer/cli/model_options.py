@@ -26,7 +26,7 @@ _OPTIONS = [
     click.option("--dtype", default="fp32", show_default=True, help="fp32, or bf16 or fp16 by PyTorch's autocast."),
     click.option("--channels-last", is_flag=True, help="PyTorch's memory format of that name."),
     click.option("--compile", is_flag=True, help="Run the model through torch.compile."),
-    click.option("--outputs", default="logits", show_default=True, help="What the model gives: or probabilities."),
+    click.option("--outputs", default="logits", show_default=True, help="What the model gives: logits or probabilities."),
     click.option(
         "--logits-offset",
         default=0,
@@ -44,6 +44,14 @@ _OPTIONS = [
         show_default=True,
         help="Of zero-shot models: imagenet80, imagenet7, or a file of templates with {}.",
     ),
+    click.option(
+        "--candidates",
+        type=int,
+        metavar="K",
+        help="Of vlm: among how many classes to choose, drawn for each image; default: all.",
+    ),
+    click.option("--requests", default=8, show_default=True, help="Of vlm: how many are under way at once."),
+    click.option("--per-minute", type=int, metavar="N", help="Of vlm: no more than N requests a minute."),
 ]
 _NAMES = (
     "normalization",
@@ -55,6 +63,9 @@ _NAMES = (
     "outputs",
     "logits_offset",
     "prompts",
+    "candidates",
+    "requests",
+    "per_minute",
 )
 
 

@@ -84,6 +84,7 @@ def unpack(archive: Path, into: Path, observer: Observer) -> Path:
             if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
                 raise  # the disk's; a number that is no place in the archive is EINVAL
             raise MissingDataError(f"{archive} is damaged: {error or type(error).__name__}.") from error
+        observer.advance(writer.compressed - done)  # what an archive ends with belongs to no entry
     top = list(into.iterdir())
     return top[0] if len(top) == 1 and top[0].is_dir() else into
 
