@@ -19,7 +19,7 @@ from oodometer.errors import ArgumentError, DatasetError
 from oodometer.families import EXTRA, IMAGENET_C, SEVERITIES
 from oodometer.types import Condition, LabelSpace, Sample
 
-__all__ = ["CifarC", "ImageArray", "open_arrays", "open_block", "open_cifar_c"]
+__all__ = ["CifarC", "ImageArray", "PackedArray", "open_alike", "open_arrays", "open_block", "open_cifar_c"]
 
 _OTHER_NAMES = {"frosted_glass_blur": "glass_blur", "elastic": "elastic_transform"}  # those of TensorFlow Datasets
 _ORDER = {name: place for place, name in enumerate(IMAGENET_C + EXTRA)}
@@ -59,6 +59,22 @@ class ImageArray:
             If the file cannot be read, or is shorter than it was.
         """
         return self.rows.image(self.first + int(sample.id))
+
+    def packed(self, ids: Sequence[str]) -> PackedArray:
+        """Return a reader of these images by their numbers, which needs little memory."""
+        return PackedArray(self.rows, self.first + np.array(ids, np.int64))
+
+
+@dataclass(frozen=True)
+class PackedArray:
+    """Rows of an npy file by the numbers of the images; ``places`` is int64 of length N."""
+
+    rows: _Rows
+    places: NDArray[np.int64]
+
+    def read_row(self, row: int, _: str) -> PIL.Image.Image:
+        """Return one image as RGB; see ``ImageArray.read``."""
+        return self.rows.image(int(self.places[row]))
 
 
 @dataclass
@@ -139,6 +155,20 @@ def open_block(images: Path, labels: Path, labelling: Labelling, block: int, blo
     own = _labels(labels, rows)[block * count : (block + 1) * count]
     space, indices = labelling.by_own(labels, [str(row) for row in range(count)], own.tolist())
     return ImageArray(rows, block * count, title(images), space, _samples(rows, indices))
+
+
+def open_alike(images: Path, other: ImageArray) -> ImageArray:
+    """Open an npy file of the same images as another holds, in the same order.
+
+    Raises
+    ------
+    DatasetError
+        If it is no such array, or has not as many rows as there are images.
+    """
+    rows = _rows(images)
+    if rows.shape[0] != len(other.samples):
+        raise DatasetError(f"{images} has {rows.shape[0]} rows, and {other.rows.file} {len(other.samples)} images.")
+    return ImageArray(rows, 0, title(images), other.label_space, other.samples)
 
 
 def open_cifar_c(kind: str, root: Path, labelling: Labelling, name: str | None = None) -> CifarC:

@@ -4,33 +4,45 @@ from __future__ import annotations
 
 import functools
 import json
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import PIL.Image
 
-from oodometer.datasets.arrays import open_block
+from oodometer.datasets.arrays import open_alike, open_block
 from oodometer.datasets.folder import title
 from oodometer.datasets.label_spaces import imagenet_a, imagenet_r, known_space
 from oodometer.datasets.labelling import Labelling
 from oodometer.datasets.parquet import open_parquet
 from oodometer.datasets.tar import open_tar
 from oodometer.errors import ArgumentError, DatasetError
-from oodometer.types import Condition, Dataset, LabelSpace, Orientation, Sample
+from oodometer.types import CLEAN, Condition, Dataset, LabelSpace, Orientation, Sample
 
-__all__ = ["BuiltSet", "is_built_set", "open_built_set"]
+__all__ = ["BuiltSet", "build_manifest", "is_built_set", "open_built_set"]
 
 _KIND = "oodometer-build"
 _LAYOUTS = ("webdataset", "parquet", "npy")
+
+
+class _Packed(Protocol):
+    """The pictures of a cell by their numbers."""
+
+    def read_row(self, row: int, id_: str) -> PIL.Image.Image: ...
+
+
+_OPENING = threading.Lock()
+"""Held while a cell is opened, so that threads do not open it twice."""
 
 
 @dataclass
 class BuiltSet:
     """A build, as a ``CorruptedDataset``; cells are opened when they are asked for, and must hold the same images.
 
-    ``samples`` have their sizes under the first condition.
+    ``samples`` have their sizes under the first condition. ``has_clean`` says whether the uncorrupted pictures are there
+    too.
     """
 
     root: Path
@@ -39,13 +51,22 @@ class BuiltSet:
     samples: Sequence[Sample]
     conditions: tuple[Condition, ...]
     open_cell: Callable[[Condition], Any]
+    has_clean: bool = False
     notes: tuple[str, ...] = ()
-    _opened: dict[Condition, tuple[Dataset, dict[str, Sample]]] = field(default_factory=dict, repr=False)
+    _packed: dict[Condition, _Packed] = field(default_factory=dict, repr=False)
+    _rows: dict[str, int] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        self._rows = {sample.id: row for row, sample in enumerate(self.samples)}
 
     def read(self, sample: Sample, condition: Condition) -> PIL.Image.Image:
         """Decode one image under one condition, as the reader of its cell does; thread-safe."""
-        cell, samples = self._cell(condition)
-        return cell.read(samples[sample.id])
+        if condition not in self._packed:
+            with _OPENING:
+                if condition not in self._packed:
+                    # The samples of all cells would take gigabytes for a whole ImageNet-C.
+                    self._packed[condition] = self._cell(condition).packed([*self._rows])
+        return self._packed[condition].read_row(self._rows[sample.id], sample.id)
 
     def cell(self, corruption: str, severity: int) -> Dataset:
         """Return the images under one condition as a data set of their own.
@@ -55,27 +76,30 @@ class BuiltSet:
         DatasetError
             If there is no such cell, or it holds other images than the first.
         """
-        return self._cell(Condition(corruption, severity))[0]
+        found: Dataset = self._cell(Condition(corruption, severity))
+        return found
 
-    def _cell(self, condition: Condition) -> tuple[Dataset, dict[str, Sample]]:
-        if condition not in self.conditions:
+    def clean(self) -> Dataset | None:
+        """Return the uncorrupted pictures, if they were built too; raises ``DatasetError`` like ``cell``."""
+        return self._cell(CLEAN) if self.has_clean else None
+
+    def _cell(self, condition: Condition) -> Any:  # noqa: ANN401 - a reader's data set
+        if condition not in self.conditions and not (condition == CLEAN and self.has_clean):
             raise DatasetError(f"{self.name} has no {condition}; it has {', '.join(map(str, self.conditions))}.")
-        if condition not in self._opened:
-            cell = self.open_cell(condition)
-            samples = {sample.id: sample for sample in cell.samples}
-            if samples.keys() != {sample.id for sample in self.samples}:
-                raise DatasetError(
-                    f"{self.root}: {condition} holds other images than {self.conditions[0]}. Run `oodometer check`, "
-                    "and the command that built it again."
-                )
-            cell.name = f"{self.name}/{condition}"
-            self._opened[condition] = cell, samples
-        return self._opened[condition]
+        cell = self.open_cell(condition)
+        if {sample.id for sample in cell.samples} != self._rows.keys():
+            raise DatasetError(
+                f"{self.root}: {condition} holds other images than {self.conditions[0]}. Run `oodometer check`, "
+                "and the command that built it again."
+            )
+        cell.name = f"{self.name}/{condition}"
+        return cell
 
 
 def is_built_set(root: Path) -> bool:
     """Return whether a folder holds shards or arrays that ``oodometer corrupt`` built."""
-    return _manifest(root) is not None
+    found = build_manifest(root)
+    return found is not None and str(found.get("layout")).partition("-")[0] in _LAYOUTS
 
 
 def open_built_set(root: Path, labelling: Labelling, orientation: Orientation, name: str | None) -> BuiltSet:
@@ -90,12 +114,13 @@ def open_built_set(root: Path, labelling: Labelling, orientation: Orientation, n
     """
     if (labelling.table, labelling.classes, labelling.space) != (None, None, None) or orientation != "ignore":
         raise ArgumentError(f"{root} is a build, whose labels and orientation are settled; leave those arguments out.")
-    manifest = _manifest(root)
+    manifest = build_manifest(root)
     try:
         assert manifest is not None, "asked for by is_built_set"
         corruptions, severities = manifest["protocol"]["corruptions"], manifest["severities"]
         space = _space(manifest["source"]["label_space"], tuple(manifest["source"]["classes"]))
         layout, complete = manifest["layout"].partition("-")[0], manifest["complete"]
+        has_clean = manifest["clean"]
     except (KeyError, TypeError, AttributeError) as error:
         raise DatasetError(f"{root / 'manifest.json'} is damaged: it lacks {error}. Restore it.") from error
     if not space.classes:
@@ -107,8 +132,10 @@ def open_built_set(root: Path, labelling: Labelling, orientation: Orientation, n
         raise DatasetError(f"{root} has no severity that is a whole number; open its cells one by one.")
     open_cell = functools.partial(_open_cell, root, layout, space, places, len(severities))
     said = f"{root} was taken for what oodometer corrupt built ({manifest['layout']})."
+    broken = [str(severity) for severity in severities if int(severity) != severity]
+    said += f" Its severities that are no whole numbers are left out: {', '.join(broken)}." if broken else ""
     samples = open_cell(next(iter(places))).samples
-    return BuiltSet(root, name or title(root), space, samples, tuple(places), open_cell, (said,))
+    return BuiltSet(root, name or title(root), space, samples, tuple(places), open_cell, has_clean, (said,))
 
 
 def _space(name: str, classes: tuple[str, ...]) -> LabelSpace:
@@ -119,18 +146,22 @@ def _space(name: str, classes: tuple[str, ...]) -> LabelSpace:
 def _open_cell(
     root: Path, layout: str, space: LabelSpace, places: dict[Condition, int], severities: int, condition: Condition
 ) -> Any:  # noqa: ANN401 - a reader's data set, whose name may be set
+    labelling = Labelling(space=space)
     if layout == "npy":
-        array = root / f"{condition.corruption}.npy"
-        return open_block(array, root / "labels.npy", Labelling(space=space), places[condition], severities)
-    reader = open_tar if layout == "webdataset" else open_parquet
-    return reader(root / str(condition), Labelling(space=space))
+        array, (first, *_) = root / f"{condition.corruption}.npy", places
+        if condition == CLEAN:
+            corrupted = root / f"{first.corruption}.npy"
+            return open_alike(array, open_block(corrupted, root / "labels.npy", labelling, 0, severities))
+        return open_block(array, root / "labels.npy", labelling, places[condition], severities)
+    if layout == "webdataset":
+        return open_tar(root / str(condition), labelling)
+    return open_parquet(root / str(condition), labelling, share=len(places) + 1)
 
 
-def _manifest(root: Path) -> dict[str, Any] | None:
-    """Read the manifest of a build in shards or arrays; ``None`` for anything else."""
+def build_manifest(root: Path) -> dict[str, Any] | None:
+    """Read the manifest of what ``oodometer corrupt`` built in any layout; ``None`` for anything else."""
     try:
         found = json.loads((root / "manifest.json").read_bytes())
     except (OSError, ValueError):
         return None
-    ours = isinstance(found, dict) and found.get("kind") == _KIND
-    return found if ours and str(found.get("layout")).partition("-")[0] in _LAYOUTS else None
+    return found if isinstance(found, dict) and found.get("kind") == _KIND else None

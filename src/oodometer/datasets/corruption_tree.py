@@ -11,6 +11,7 @@ from pathlib import Path
 import PIL.Image
 
 from oodometer.datasets import layout
+from oodometer.datasets.built import build_manifest
 from oodometer.datasets.decode import decode
 from oodometer.datasets.folder import ImageFolder, title
 from oodometer.datasets.label_spaces import imagenet1k
@@ -22,7 +23,7 @@ from oodometer.types import CLEAN, Condition, LabelSpace, Orientation, Sample
 
 __all__ = ["CorruptionTree", "find_corruptions", "open_corruption_tree", "open_tiny_imagenet_c"]
 
-_SEVERITIES = {str(severity) for severity in SEVERITIES}
+_SEVERITIES = frozenset(str(severity) for severity in SEVERITIES)
 _PUBLISHED_ORDER = {name: place for place, name in enumerate(IMAGENET_C + EXTRA)}
 _TINY_CLASSES = 200
 
@@ -58,7 +59,20 @@ class CorruptionTree:
             If there is no such cell, or it has lost an image since the tree was opened.
         """
         condition = Condition(corruption, severity)
-        root = self._cell(condition)
+        return self._folder(self._cell(condition), condition)
+
+    def clean(self) -> ImageFolder | None:
+        """Return the uncorrupted pictures, if there is a folder ``clean`` of them, as ``oodometer corrupt`` makes it.
+
+        Raises
+        ------
+        DatasetError
+            If it holds other images than the cells.
+        """
+        root = self.root / CLEAN.corruption
+        return self._folder(root, CLEAN) if root.is_dir() else None
+
+    def _folder(self, root: Path, condition: Condition) -> ImageFolder:
         sizes = dict(images_below(root))
         _compare(sizes.keys(), {sample.id for sample in self.samples}, root, "the tree as it was opened")
         samples = tuple(Sample(sample.id, sample.label, sizes[sample.id]) for sample in self.samples)
@@ -129,16 +143,21 @@ def open_tiny_imagenet_c(
 def find_corruptions(root: Path) -> dict[str, Path]:
     """Return the folder of each corruption: those that hold folders ``1`` to ``5``, also below folders of families.
 
+    In what ``oodometer corrupt`` built there are the severities of its manifest instead, as far as they are whole.
+
     Raises
     ------
     DatasetError
         If two families hold a corruption of one name.
     """
     found: dict[str, Path] = {}
+    known = _known(root)
     for folder in _folders(root):
-        inner = [folder] if _severities(folder) else _folders(folder) if folder.name in {*FAMILIES, "extra"} else []
+        inner = (
+            [folder] if _severities(folder, known) else _folders(folder) if folder.name in {*FAMILIES, "extra"} else []
+        )
         for corruption in inner:
-            if _severities(corruption) and found.setdefault(corruption.name, corruption) != corruption:
+            if _severities(corruption, known) and found.setdefault(corruption.name, corruption) != corruption:
                 raise DatasetError(f"{found[corruption.name]} and {corruption} are one corruption twice; remove one.")
     order = sorted(found, key=lambda name: (_PUBLISHED_ORDER.get(name, len(_PUBLISHED_ORDER)), name))
     return {name: found[name] for name in order}
@@ -152,7 +171,8 @@ def _open(
     name: str | None,
     notes: tuple[str, ...],
 ) -> CorruptionTree:
-    cells = {Condition(c, s): folder / str(s) for c, folder in folders.items() for s in _severities(folder)}
+    known = _known(root)
+    cells = {Condition(c, s): folder / str(s) for c, folder in folders.items() for s in _severities(folder, known)}
     first, *others = cells.values()
     sizes = dict(sorted(images_below(first)))
     if not sizes:
@@ -165,7 +185,7 @@ def _open(
             _compare(set(image_ids(cell)), sizes.keys(), cell, str(first))
     space, labels = labelling.by_folder(first, list(sizes))
     samples = tuple(Sample(id_, label, size) for (id_, size), label in zip(sizes.items(), labels, strict=True))
-    partly = [c for c, folder in folders.items() if len(_severities(folder)) < len(SEVERITIES)]
+    partly = [c for c in folders if not {Condition(c, s) for s in SEVERITIES} <= cells.keys()]
     if partly:
         notes += (f"Not all of the five severities are there of: {layout.some(partly)}.",)
     return CorruptionTree(root, name or title(root), space, samples, tuple(cells), cells, notes, orientation)
@@ -193,12 +213,13 @@ def _compare(ids: Set[str], expected: Set[str], cell: Path, other: str) -> None:
     if missing:
         raise DatasetError(
             f"The cell {cell} lacks {len(missing)} of the {len(expected)} images of {other}: {layout.some(missing)}. "
-            "All cells must hold the same images: put them there, or remove them from every cell."
+            "All cells must hold the same images: put them there, or remove them from every cell. `oodometer check` "
+            "says what else is wrong."
         )
     if more:
         raise DatasetError(
             f"The cell {cell} has {len(more)} image(s) that {other} lacks: {layout.some(more)}. All cells must hold "
-            "the same images: remove them, or add them to every cell."
+            "the same images: remove them, or add them to every cell. `oodometer check` says what else is wrong."
         )
 
 
@@ -206,11 +227,20 @@ def _folders(root: Path) -> list[Path]:
     return sorted(Path(entry.path) for entry in visible(root) if is_folder(entry))
 
 
-def _severities(folder: Path) -> list[int]:
+def _known(root: Path) -> frozenset[str]:
+    """Return the names that folders of severities may have."""
+    try:
+        severities = (build_manifest(root) or {})["severities"]
+        return frozenset(str(int(severity)) for severity in severities if severity == int(severity))
+    except (KeyError, TypeError, ValueError):  # of a damaged manifest too: `oodometer check` says what is wrong with it
+        return _SEVERITIES
+
+
+def _severities(folder: Path, known: Set[str]) -> list[int]:
     """Return the severities of a corruption's folder; none if it is no corruption's, for then it holds others too."""
     names = {inner.name for inner in _folders(folder)}
-    alone = _SEVERITIES.issuperset(names) or folder.name in _PUBLISHED_ORDER
-    return sorted(map(int, names & _SEVERITIES)) if alone else []
+    alone = known >= names or folder.name in _PUBLISHED_ORDER
+    return sorted(int(name) for name in names if name in known) if alone else []
 
 
 def _classes(corruption: Path) -> tuple[str, ...]:
@@ -222,13 +252,15 @@ def _unused(root: Path, folders: Mapping[str, Path]) -> tuple[str, ...]:
     used = {*folders.values(), *(folder.parent for folder in folders.values()), root / CLEAN.corruption}
     if (root / "manifest.json").is_file():
         used.add(root / "manifest")  # of a build
-    unused = [folder for folder in _folders(root) if folder not in used]
-    unused += [inner for folder in folders.values() for inner in _folders(folder) if inner.name not in _SEVERITIES]
+    unused, known = [folder for folder in _folders(root) if folder not in used], _known(root)
+    unused += [inner for folder in folders.values() for inner in _folders(folder) if inner.name not in known]
     if not unused:
         return ()
     names = [folder.relative_to(root).as_posix() for folder in unused]
+    severities = ", ".join(sorted(known, key=int))
     return (
-        f"Folders of {root} that are not severities 1 to 5 of a corruption and were passed over: {layout.some(names)}.",
+        f"Folders of {root} that are not severities {severities} of a corruption and were passed over: "
+        f"{layout.some(names)}.",
     )
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 
-from oodometer.types import Dataset
+from oodometer.types import Dataset, Sample
 
-__all__ = ["digest"]
+__all__ = ["digest", "digest_of"]
 
 
 def digest(dataset: Dataset) -> str:
@@ -15,7 +16,7 @@ def digest(dataset: Dataset) -> str:
     Parameters
     ----------
     dataset
-        Any data set; no image is read.
+        Any data set; no image is read. If it has ``digests``, of what else tells it from others, they go in too.
 
     Returns
     -------
@@ -23,8 +24,15 @@ def digest(dataset: Dataset) -> str:
         64 hexadecimal digits. Equal for two copies of one data set in different places, and different as soon as an
         image is missing, renamed, labelled otherwise or of another length.
     """
+    return digest_of(dataset.samples, getattr(dataset, "digests", ()))
+
+
+def digest_of(samples: Sequence[Sample], more: Sequence[str] = ()) -> str:
+    """Return the SHA-256 over some samples and further texts; see ``digest``."""
     total = hashlib.sha256()
-    for sample in sorted(dataset.samples, key=lambda sample: sample.id):
+    for sample in sorted(samples, key=lambda sample: sample.id):
         # The id comes last, so that no id can imitate the numbers of another sample.
         total.update(f"{sample.label} {sample.size} {sample.id}\0".encode("utf-8", "surrogatepass"))
+    for text in more:
+        total.update(f"{text}\0".encode())
     return total.hexdigest()

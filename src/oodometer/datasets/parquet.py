@@ -13,7 +13,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import PIL.Image
+from numpy.typing import NDArray
 
 from oodometer.datasets.decode import decode
 from oodometer.datasets.folder import title
@@ -25,7 +27,7 @@ from oodometer.datasets.tables import find_columns, image_bytes, label_rows, row
 from oodometer.errors import DatasetError
 from oodometer.types import LabelSpace, Orientation, Sample
 
-__all__ = ["ParquetImages", "open_parquet"]
+__all__ = ["PackedParquet", "ParquetImages", "open_parquet"]
 
 _KEPT = 256 << 20
 """How many bytes of decompressed groups a reader keeps; the last one is kept whatever its size."""
@@ -59,15 +61,39 @@ class ParquetImages:
         DatasetError
             If the Parquet file cannot be read.
         """
-        content = image_bytes(self.groups.get().value(self.rows[sample.id]), sample.id, self.root)
-        return decode(content, f"{sample.id} in {self.root}", orientation=self.orientation)
+        return _decoded(self.groups, self.rows[sample.id], sample.id, self.root, self.orientation)
+
+    def packed(self, ids: Sequence[str]) -> PackedParquet:
+        """Return a reader of these images by their numbers, which needs little memory."""
+        rows = np.array([self.rows[id_] for id_ in ids], np.int64)
+        return PackedParquet(self.root, rows, self.groups, self.orientation)
+
+
+@dataclass(frozen=True)
+class PackedParquet:
+    """Images in Parquet files by their numbers; ``rows`` are int64 of length N, counted over all files."""
+
+    root: Path
+    rows: NDArray[np.int64]
+    groups: Reopened[_Groups]
+    orientation: Orientation
+
+    def read_row(self, row: int, id_: str) -> PIL.Image.Image:
+        """Decode one image; see ``ParquetImages.read``."""
+        return _decoded(self.groups, int(self.rows[row]), id_, self.root, self.orientation)
+
+
+def _decoded(groups: Reopened[_Groups], row: int, id_: str, root: Path, orientation: Orientation) -> PIL.Image.Image:
+    content = image_bytes(groups.get().value(row), id_, root)
+    return decode(content, f"{id_} in {root}", orientation=orientation)
 
 
 class _Groups:
-    """The groups of rows of some Parquet files, of which the last ones that were used are kept."""
+    """The groups of rows of some Parquet files, of which the last ones that were used are kept: ``kept`` bytes."""
 
-    def __init__(self, files: Sequence[Path], column: Sequence[str]) -> None:
+    def __init__(self, files: Sequence[Path], column: Sequence[str], kept: int) -> None:
         self._column = ".".join(column)
+        self._limit = kept
         self._lock = threading.Lock()
         self._kept: OrderedDict[int, Any] = OrderedDict()
         self._places: list[tuple[Any, Path, int]] = []
@@ -84,7 +110,7 @@ class _Groups:
         with self._lock:
             if group not in self._kept:
                 self._kept[group] = self._load(group)
-                while len(self._kept) > 1 and sum(column.nbytes for column in self._kept.values()) > _KEPT:
+                while len(self._kept) > 1 and sum(column.nbytes for column in self._kept.values()) > self._limit:
                     self._kept.popitem(last=False)
             self._kept.move_to_end(group)
             column = self._kept[group]
@@ -98,7 +124,12 @@ class _Groups:
 
 
 def open_parquet(
-    pattern: Path, labelling: Labelling, orientation: Orientation = "ignore", name: str | None = None
+    pattern: Path,
+    labelling: Labelling,
+    orientation: Orientation = "ignore",
+    name: str | None = None,
+    *,
+    share: int = 1,
 ) -> ParquetImages:
     """Find the rows of Parquet files and label them; the images are not read.
 
@@ -108,6 +139,8 @@ def open_parquet(
         A file, a folder (or one with a folder ``data`` of Parquet files), or a pattern such as ``data/test-*.parquet``.
     labelling, orientation, name
         As for the other readers. Labels come from a column: names of classes, or indices of those in the schema.
+    share
+        Among how many readers the memory for groups of rows is shared.
 
     Returns
     -------
@@ -139,7 +172,7 @@ def open_parquet(
     space, indices = label_rows(pattern, ids, labels if columns.label else None, columns, labelling)
     samples = tuple(Sample(*entry) for entry in zip(ids, indices, sizes, strict=True))
     rows = {id_: row for row, id_ in enumerate(ids)}
-    groups = Reopened(partial(_Groups, files, columns.content))
+    groups = Reopened(partial(_Groups, files, columns.content, _KEPT // share))
     return ParquetImages(pattern, name or title(pattern), space, samples, rows, groups, _notes(opened), orientation)
 
 

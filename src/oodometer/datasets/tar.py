@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import PIL.Image
+from numpy.typing import NDArray
 
 from oodometer.datasets import layout
 from oodometer.datasets.decode import decode
@@ -25,7 +27,7 @@ from oodometer.datasets.slices import read_at
 from oodometer.errors import DatasetError
 from oodometer.types import LabelSpace, Orientation, Sample
 
-__all__ = ["TarImages", "open_tar"]
+__all__ = ["PackedTar", "TarImages", "open_tar"]
 
 _COMPRESSED = {b"\x1f\x8b": "gzip -d", b"BZh": "bzip2 -d", b"\xfd7zXZ": "xz -d", b"\x28\xb5\x2f\xfd": "zstd -d"}
 _BLOCK = 512
@@ -61,6 +63,29 @@ class TarImages:
         file, offset = self.places[sample.id]
         content = read_at(file, offset, sample.size)
         return decode(content, f"{sample.id} in {file}", orientation=self.orientation)
+
+    def packed(self, ids: Sequence[str]) -> PackedTar:
+        """Return a reader of these images by their numbers, which needs little memory."""
+        files = list(dict.fromkeys(file for file, _ in self.places.values()))
+        number = {file: k for k, file in enumerate(files)}
+        sizes = {sample.id: sample.size for sample in self.samples}
+        rows = np.array([(number[self.places[id_][0]], self.places[id_][1], sizes[id_]) for id_ in ids], np.int64)
+        return PackedTar(files, rows, self.orientation)
+
+
+@dataclass(frozen=True)
+class PackedTar:
+    """Images in tar files by their numbers; ``rows`` are file, first byte and size, int64 of shape (N, 3)."""
+
+    files: Sequence[Path]
+    rows: NDArray[np.int64]
+    orientation: Orientation
+
+    def read_row(self, row: int, id_: str) -> PIL.Image.Image:
+        """Decode one image; see ``TarImages.read``."""
+        number, offset, size = self.rows[row].tolist()
+        content = read_at(self.files[number], offset, size)
+        return decode(content, f"{id_} in {self.files[number]}", orientation=self.orientation)
 
 
 @dataclass
