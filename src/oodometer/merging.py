@@ -140,11 +140,11 @@ def _different(
     """Tell where two runs disagree: images x conditions."""
     (top, sure), (top_other, sure_other) = one, other
     near = np.abs(sure - sure_other) <= SAME_CONFIDENCE * np.maximum(sure, sure_other)
+    near |= np.isnan(sure) & np.isnan(sure_other)  # a model that names classes has no confidence, and unseen pictures
     same = (top[..., 0] == top_other[..., 0]) & near
     # Float noise may swap two classes whose logits are all but equal.
     swapped = (top[..., :2] == top_other[..., 1::-1]).all(axis=-1) & near if top.shape[-1] > 1 else same
-    unseen = (top[..., 0] < 0) & (top_other[..., 0] < 0)
-    return np.asarray(~(same | swapped | unseen))
+    return np.asarray(~(same | swapped))
 
 
 def _check_same_skipped(one: RunStore, other: RunStore, benchmark: str) -> None:

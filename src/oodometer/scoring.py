@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from oodometer.types import UNLABELLED, LabelSpace, Logits
+from oodometer.types import UNLABELLED, Answers, LabelSpace, Logits
 
-__all__ = ["TOP", "Scores", "score"]
+__all__ = ["TOP", "Scores", "score", "score_answers"]
 
 TOP = 5
 """How many of the best classes are kept."""
@@ -24,6 +24,7 @@ class Scores:
     log-likelihood of the label in nats (infinite if the label's column does not take part) and ``brier`` the squared
     distance, 0..2, of the probabilities from those that are 1 for the label and 0 for all others (1 and more if the
     label's column does not take part); all float32 of length N. Of images without a label the latter two are NaN.
+    Of answers, which name a class and no more, ``top`` is N x 1 and all three are NaN.
     """
 
     top: NDArray[np.int32]
@@ -78,6 +79,12 @@ def score(logits: Logits, labels: NDArray[np.int32], space: LabelSpace) -> Score
             # The label's own term (1 - p)^2 replaces its p^2; rounding may take the sum below 0.
             brier=np.maximum(1 - 2 * np.exp(-nll) + squares, 0).astype(np.float32),
         )
+
+
+def score_answers(answers: Answers) -> Scores:
+    """Keep N answers of a model that names classes: positions in the label space's ``classes``, or ``UNMAPPED``."""
+    nothing = np.full(len(answers), np.nan, dtype=np.float32)
+    return Scores(top=answers.astype(np.int32)[:, None], confidence=nothing, nll=nothing, brier=nothing)
 
 
 def _best(values: NDArray[np.float64], count: int) -> NDArray[np.intp]:

@@ -7,6 +7,7 @@ A run is a folder::
       predictions/<benchmark>/<n>.parquet  one block of images, all its conditions; <n> = its place in the seeded order
       steps/<benchmark>.json               of a run by a design: through how many conditions which images went
       examples/<benchmark>.parquet         a few of the pictures that the model saw, for the report
+      answers/*.jsonl                      of a model behind an endpoint: what it said, so that nothing is paid twice
       report.html, results.json            derived from the above; rebuilt by ``oodometer report RUN``
 
 Columns of a predictions file, one row for each image, condition and label space:
@@ -17,9 +18,9 @@ label        int32         position of the true class among the logits' columns;
 corruption   string        ``clean`` or the name of a corruption
 severity     int8          0 for clean, else 1..5
 label_space  string        where the prediction was made, such as ``imagenet-1k`` or ``imagenet-r`` (masked)
-prediction   int32         the best class, a position among the logits' columns
-top5         list<int32>   the best five classes, best first
-confidence   float32       softmax probability of the best class, 0..1
+prediction   int32         the best class, a position among the logits' columns; -1 for an answer that names none
+top5         list<int32>   the best five classes, best first; of a model that names classes, that one
+confidence   float32       softmax probability of the best class, 0..1; NaN, like the next, of named classes
 nll          float32       negative log-likelihood of the label, in nats; NaN without labels
 brier        float32       squared distance of the probabilities from the label's, 0..2 (from format 2 on); likewise
 ===========  ============  ===========================================================================================
@@ -55,6 +56,7 @@ from oodometer.scoring import Scores
 from oodometer.types import UNLABELLED, Condition, Protocol
 
 __all__ = [
+    "ANSWERS",
     "FORMAT",
     "BenchmarkRecord",
     "Block",
@@ -70,6 +72,12 @@ __all__ = [
 ]
 
 FORMAT = 2
+
+ANSWERS = "answers"
+"""The folder in which a model that is asked in words may keep what it said."""
+
+_UNSEEN = -2
+"""Stands for the best class where an image did not go through a condition."""
 
 READABLE = (1, 2)
 """The formats that can be read."""
@@ -213,8 +221,8 @@ class Table:
 
     ``labels`` is int32 (N,), ``top`` int32 (N, C, 5 or fewer), ``confidence``, ``nll`` and ``brier`` float32 (N, C);
     ``brier`` is NaN where a run of format 1 did not keep it. The images are sorted by id, whatever the order of
-    evaluation was. In a run by a design an image went through some conditions only; elsewhere ``top`` is -1 and the
-    floats are NaN.
+    evaluation was. In a run by a design an image went through some conditions only; elsewhere ``top`` is -2 and the
+    floats are NaN. Of a model that names classes ``top`` is (N, C, 1), -1 where it named none, and the floats are NaN.
     """
 
     images: tuple[str, ...]
@@ -228,7 +236,7 @@ class Table:
     @property
     def seen(self) -> NDArray[np.bool_]:
         """Which images went through which conditions: bool, N x C."""
-        return np.asarray(self.top[:, :, 0] >= 0)
+        return np.asarray(self.top[:, :, 0] != _UNSEEN)
 
     @property
     def hits(self) -> NDArray[np.bool_]:
@@ -309,7 +317,8 @@ class RunStore:
             If there is something in the folder, and no run.
         """
         names = [p.name for p in self.path.iterdir()] if self.path.is_dir() else []
-        others = [name for name in names if name != LOCK and not name.endswith(TEMPORARY)]
+        # Answers are paid for before there is a result, and those of another model or question do no harm.
+        others = [name for name in names if name not in (LOCK, ANSWERS) and not name.endswith(TEMPORARY)]
         if others and not self.exists():
             raise StoreError(
                 f"{self.path} is not empty and holds no run ({', '.join(sorted(others)[:3])} ...). Choose a new folder."
@@ -617,7 +626,7 @@ def _dense(rows: Any, where: Path, *, gaps: bool) -> Table:  # noqa: ANN401 - py
             f"{conditions[condition]} where there must be one. The folder mixes runs, or a file was changed."
         )
     width = len(rows["top5"][0]) if len(rows) else 1
-    top = np.full((*shape, width), -1, dtype=np.int32)
+    top = np.full((*shape, width), _UNSEEN, dtype=np.int32)
     labels = np.zeros(len(names), dtype=np.int32)
     confidence, nll, brier = (np.full(shape, np.nan, dtype=np.float32) for _ in range(3))
     labels[at_image] = rows["label"].to_numpy()
@@ -651,6 +660,8 @@ def _plan(manifest: Manifest) -> dict[str, Any]:
             del record["design"]
         if not record["protocol"]["stored"]:  # likewise
             del record["protocol"]["stored"]
+        if not record["protocol"]["answers"]:  # likewise
+            del record["protocol"]["answers"]
         if record["labelled"]:  # likewise
             del record["labelled"]
     return {"model": model, "benchmarks": {record.pop("name"): record for record in records}}

@@ -18,10 +18,10 @@ from oodometer.evaluation import open_clean
 from oodometer.families import SEVERITIES
 from oodometer.metrics import Estimate
 from oodometer.metrics.strength import bisected, half_strength
-from oodometer.models import ModelOptions, load_model
+from oodometer.models import ModelOptions, kind_of_answers, load_model
 from oodometer.road import Execution, drive
 from oodometer.store import Step
-from oodometer.types import CLEAN, Condition, Dataset, Model, Protocol
+from oodometer.types import CLEAN, Classifier, Condition, Dataset, Protocol
 
 __all__ = ["Point", "StrengthCurve", "strength_curve"]
 
@@ -108,6 +108,11 @@ def strength_curve(
         As for ``evaluate``, before the first prediction.
     """
     chosen = _severities(severities)
+    if kind_of_answers(model, model_options):
+        raise ArgumentError(
+            "A strength curve chooses its severities as it goes, so its cost cannot be told before, and answers that "
+            "are paid for are not kept. Evaluate a model that is asked in words at the published severities."
+        )
     dataset = open_clean(data, labels=labels, classes=classes, label_space=label_space)
     protocol = plan.make_protocol(
         corruptions=[corruption], preprocess=preprocess, encoding=encoding, edition=edition, method=method, seed=seed
@@ -167,7 +172,7 @@ class _Points(plan.Benchmark):
 class _Measurer:
     """Evaluates the same images at the severities that are asked for."""
 
-    def __init__(self, model: Model, benchmark: plan.Benchmark, execution: Execution) -> None:
+    def __init__(self, model: Classifier, benchmark: plan.Benchmark, execution: Execution) -> None:
         self._model, self._benchmark, self._execution = model, benchmark, execution
         self.skipped: tuple[str, ...] = ()
 

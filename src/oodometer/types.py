@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pathlib
 import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,10 @@ from numpy.typing import NDArray
 __all__ = [
     "CLEAN",
     "UNLABELLED",
+    "UNMAPPED",
+    "AnsweringModel",
+    "Answers",
+    "Classifier",
     "Condition",
     "CorruptedDataset",
     "Dataset",
@@ -26,6 +31,7 @@ __all__ = [
     "Preprocess",
     "Protocol",
     "Sample",
+    "Stored",
 ]
 
 Image: typing.TypeAlias = NDArray[np.uint8]
@@ -37,6 +43,9 @@ Images: typing.TypeAlias = NDArray[np.uint8]
 Logits: typing.TypeAlias = NDArray[np.floating[typing.Any]]
 """The outputs of a classifier: float, N x classes, before any softmax."""
 
+Answers: typing.TypeAlias = NDArray[np.int32]
+"""The classes that a model named: int32, positions in a label space's ``classes``, or ``UNMAPPED``."""
+
 Errors: typing.TypeAlias = Mapping[str, Sequence[float]]
 """Top-1 errors in [0, 1] by corruption name, one for each severity from 1 up."""
 
@@ -45,6 +54,10 @@ Orientation: typing.TypeAlias = typing.Literal["ignore", "apply"]
 
 UNLABELLED = -1
 """The label of an image without one, in data sets that were opened for their pictures alone."""
+
+
+UNMAPPED = -1
+"""The prediction for a picture about which a model said something that names no class: always wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,24 +158,49 @@ CLEAN = Condition("clean", 0)
 
 
 @dataclass(frozen=True, slots=True)
+class Stored:
+    """What is known of pictures that were corrupted and stored before a model was evaluated on them.
+
+    ``kind`` is ``"build"`` for what Oodometer built, which its manifest describes: ``preprocess`` is the geometry before
+    the corruption, ``quality`` that of the JPEGs (``None``: nothing was lost) and ``seed`` that of the corruptions.
+    Otherwise ``kind`` is what the set was taken for, such as ``"imagenet-c"``, and the three are ``None``, as nobody
+    wrote them down. ``severities`` are those that there are, by corruption. ``clean`` says where the clean pictures are
+    from: ``"the set"``, ``None`` (nowhere), or the geometry that made them of images that were given beside the set.
+    """
+
+    kind: str
+    severities: Mapping[str, tuple[int, ...]]
+    clean: str | None
+    preprocess: Preprocess | None = None
+    quality: int | None = None
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Protocol:
     """How the pictures were made that the model saw. Results of different protocols are never silently compared.
 
-    ``encoding`` is ``"memory"`` (the corrupted array goes to the model as it is) or ``"jpeg85"`` (it is written and
-    read as JPEG of quality 85 first, like the files of the published ImageNet-C).
+    ``encoding`` is ``"memory"`` (the corrupted array goes to the model as it is), ``"jpeg85"`` (it is written and
+    read as JPEG of quality 85 first, like the files of the published ImageNet-C) or ``"files"`` (the corrupted pictures
+    were ``stored`` before). Of the latter, ``preprocess`` is applied to the pictures as they are stored, ``seed`` is of
+    the order of the images alone, and ``edition`` and ``method`` are ``"unknown"`` unless the set says them.
+
+    ``answers`` says of a model that names classes, instead of giving logits, how it is asked and understood.
     """
 
     preprocess: Preprocess
-    encoding: typing.Literal["memory", "jpeg85"]
+    encoding: typing.Literal["memory", "jpeg85", "files"]
     edition: str
-    method: typing.Literal["fast", "reference"]
+    method: typing.Literal["fast", "reference", "unknown"]
     corruptions: tuple[str, ...]
     seed: int
+    stored: Stored | None = None
+    answers: str | None = None
 
     @property
     def label(self) -> str:
         """The protocol in a few words, such as ``256->224, memory``."""
-        return f"{self.preprocess.label}, {self.encoding}"
+        return ", ".join(filter(None, [self.preprocess.label, self.encoding, self.answers]))
 
 
 class Model(typing.Protocol):
@@ -178,3 +216,40 @@ class Model(typing.Protocol):
     def predict(self, images: Images) -> Logits:
         """Map N pictures to N rows of logits."""
         ...
+
+
+@typing.runtime_checkable
+class AnsweringModel(typing.Protocol):
+    """A classifier that names a class instead of giving logits, such as a vision-language model.
+
+    ``answers`` says in a few words how it is asked and understood; it is part of the protocol. ``at_once`` is how many
+    pictures it likes to be asked about together. It may also carry what a ``Model`` may.
+    """
+
+    answers: str
+    at_once: int
+
+    def expect(
+        self,
+        folder: pathlib.Path,
+        questions: Sequence[tuple[LabelSpace, Mapping[str, int]]],
+        shape: tuple[int, ...],
+    ) -> str:
+        """Hear what is to come, before the first question, and say for people what it will cost.
+
+        ``folder`` is where answers may be kept, by the model's own rules; ``questions`` says for each label space how
+        often it will be asked about each image, by id, at most; ``shape`` is that of a picture.
+        """
+        ...
+
+    def answer(self, images: Images, samples: Sequence[Sample], space: LabelSpace, seed: int) -> Answers:
+        """Name the class of each of N pictures among the classes of a label space that take part.
+
+        ``samples`` are the images that the pictures were made from, ``seed`` is the run's; both serve to draw
+        candidates, not to answer.
+        """
+        ...
+
+
+Classifier: typing.TypeAlias = Model | AnsweringModel
+"""Whatever can be evaluated."""

@@ -14,7 +14,7 @@ from oodometer.models.importing import needed
 from oodometer.models.normalization import IMAGENET, Normalization, parse_normalization
 from oodometer.models.options import ModelOptions
 from oodometer.models.sizing import InputSize
-from oodometer.types import LabelSpace, Model
+from oodometer.types import AnsweringModel, Classifier, LabelSpace, Model
 
 __all__ = [
     "MODELS",
@@ -23,6 +23,7 @@ __all__ = [
     "InputSize",
     "ModelOptions",
     "Normalization",
+    "kind_of_answers",
     "load_model",
     "parse_normalization",
 ]
@@ -36,6 +37,7 @@ ADAPTERS: dict[str, str] = {
     "keras": "keras",
     "clip": "clip",
     "python": "python",
+    "vlm": "vlm",
 }
 """What stands before the colon of a specification, with the file that knows what to do with the rest."""
 
@@ -55,11 +57,12 @@ MODELS: dict[str, str] = {
     "keras:FILE": "a Keras file or a SavedModel folder (pip install 'oodometer[keras]')",
     "clip:ARCH/PRETRAINED": "a zero-shot classifier of open_clip (pip install 'oodometer[clip]')",
     "python:PACKAGE.MODULE:OBJECT": "an object of yours with predict(images) -> logits, or what makes one",
+    "vlm:URL#MODEL": "a vision-language model behind an OpenAI-compatible endpoint, such as http://localhost:8000/v1",
 }
 """What a model can be, as the user writes it, with what it means."""
 
 
-def load_model(model: object, options: ModelOptions | None = None, space: LabelSpace | None = None) -> Model:
+def load_model(model: object, options: ModelOptions | None = None, space: LabelSpace | None = None) -> Classifier:
     """Return a classifier from whatever a user has.
 
     Parameters
@@ -67,7 +70,7 @@ def load_model(model: object, options: ModelOptions | None = None, space: LabelS
     model
         A name or specification (see ``MODELS``), a ``torch.nn.Module``, or any object with
         ``predict(images) -> logits``, which is returned as it is unless the options, or an ``input_size`` of its own,
-        ask for more.
+        ask for more. An ``oodometer.types.AnsweringModel`` will do, too.
     options
         How to run it, and what is made of its inputs and outputs.
     space
@@ -98,6 +101,10 @@ def load_model(model: object, options: ModelOptions | None = None, space: LabelS
         if space is None:
             raise ArgumentError(f"{model} classifies by words: it must be told the classes.")
         network = network.for_classes(space)
+    if isinstance(network, AnsweringModel):
+        what = str(model) if isinstance(model, str | Path) else type(model).__name__
+        options.check_taken(what, ("candidates", "requests", "per_minute"), logits=False)
+        return network
     if not callable(getattr(network, "predict", None)):
         raise ModelError(
             f"{type(network).__name__} is no model: it has no method predict(images) that maps uint8 images, "
@@ -108,6 +115,15 @@ def load_model(model: object, options: ModelOptions | None = None, space: LabelS
         as_it_is: Model = network
         return as_it_is
     return AdaptedModel(network, options, space, stranger=stranger)
+
+
+def kind_of_answers(model: object, options: ModelOptions | None = None) -> str | None:
+    """Return what a protocol says of the answers of a model that gives no logits, without loading it; else ``None``."""
+    if isinstance(model, str) and model.startswith("vlm:"):
+        from oodometer.models.vlm.question import protocol
+
+        return protocol((options or ModelOptions()).candidates)
+    return model.answers if isinstance(model, AnsweringModel) else None
 
 
 def _from_text(spec: str, options: ModelOptions) -> object:

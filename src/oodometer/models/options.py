@@ -21,8 +21,11 @@ _DEVICE = re.compile(r"auto|cpu|mps|cuda(:\d+)?")
 TORCH_OPTIONS = frozenset({"device", "dtype", "channels_last", "compile"})
 """The options that PyTorch models take."""
 
-_OF_FRAMEWORKS = TORCH_OPTIONS | {"normalization", "prompts"}
-"""The options that some kinds of model take and others do not; the rest are for all."""
+_OF_FRAMEWORKS = TORCH_OPTIONS | {"normalization", "prompts", "candidates", "requests", "per_minute"}
+"""The options that some kinds of model take and others do not."""
+
+_OF_LOGITS = frozenset({"resize", "outputs", "logits_offset", "classes"})
+"""The options that all models take which give logits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,12 @@ class ModelOptions:
         Of zero-shot models: ``"imagenet80"``, the templates of the published results; ``"imagenet7"``, the subset of
         them that CLIP's authors selected, with an eleventh of the work; or a text file of templates, one a line, with
         ``{}`` where the name of the class goes.
+    candidates
+        Of vision-language models: among how many classes they choose, drawn for each image with the run's seed, the
+        true one among them; ``None`` for all.
+    requests, per_minute
+        Of models behind an endpoint: how many requests are under way at once, and how many go in a minute at most
+        (``None`` for any number).
 
     Raises
     ------
@@ -77,6 +86,9 @@ class ModelOptions:
     logits_offset: int = 0
     classes: str | os.PathLike[str] | None = None
     prompts: str | os.PathLike[str] = "imagenet80"
+    candidates: int | None = None
+    requests: int = 8
+    per_minute: int | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.normalization, str):
@@ -94,6 +106,9 @@ class ModelOptions:
                 raise ArgumentError("logits_offset and classes exclude each other: the file names every output.")
         if self.prompts not in PROMPTS:
             object.__setattr__(self, "prompts", arguments.path("The file of prompts", self.prompts))
+        for name, lowest, highest in (("candidates", 2, None), ("requests", 1, 128), ("per_minute", 1, None)):
+            if getattr(self, name) is not None or name == "requests":
+                object.__setattr__(self, name, arguments.whole(name, getattr(self, name), lowest, highest))
         for name in ("resize", "channels_last", "compile"):
             if not isinstance(getattr(self, name), bool):
                 raise ArgumentError(f"{name} is True or False, not {getattr(self, name)!r}.")
@@ -102,15 +117,25 @@ class ModelOptions:
         """Return the normalization, which is read from text as soon as it is given."""
         return self.normalization  # type: ignore[return-value]  # see __post_init__
 
-    def check_taken(self, what: str, taken: Collection[str]) -> None:
+    def check_taken(self, what: str, taken: Collection[str], *, logits: bool = True) -> None:
         """Refuse an option that was given for a kind of model that has no use for it.
+
+        Parameters
+        ----------
+        what
+            What the model is, for the message.
+        taken
+            The options that its kind takes, besides those that all models take which give ``logits``.
+        logits
+            Whether it is one of these.
 
         Raises
         ------
         ArgumentError
             Naming the option.
         """
+        refused = (_OF_FRAMEWORKS if logits else _OF_FRAMEWORKS | _OF_LOGITS) - set(taken)
         for field in fields(self):
-            if field.name in _OF_FRAMEWORKS - set(taken) and getattr(self, field.name) != field.default:
+            if field.name in refused and getattr(self, field.name) != field.default:
                 reason = "carries its own normalization" if field.name == "normalization" else f"takes no {field.name}"
                 raise ArgumentError(f"{what} {reason}; leave the option out.")
