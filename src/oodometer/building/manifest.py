@@ -290,6 +290,7 @@ def _plan(manifest: Manifest) -> dict[str, Any]:
     bare = replace(manifest, environment={}, complete=False, images=0, pictures=0, files=(), skipped=())
     plan: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(bare))
     del plan["source"]["name"]  # what the folder is called; its content has a digest
+    del plan["protocol"]["stored"]  # which no build has, nor do builds of earlier versions name it
     return plan
 
 
