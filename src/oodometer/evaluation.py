@@ -24,17 +24,18 @@ from oodometer.datasets import imagenet_r as imagenet_r_classes
 from oodometer.errors import ArgumentError, DatasetError, StoreError
 from oodometer.meter import Meter
 from oodometer.metrics import Baseline, BaselineSpec
-from oodometer.models import AdaptedModel, ModelOptions, Normalization, load_model
+from oodometer.models import AdaptedModel, ModelOptions, Normalization, kind_of_answers, load_model
 from oodometer.outfolder import check_apart, exclusive
 from oodometer.plan import Benchmark
 from oodometer.precision import steps
 from oodometer.progress import Observer, ProgressBar, Silent
-from oodometer.road import Execution, Stage, drive, first_picture, repeat_clean
+from oodometer.questions import questions
+from oodometer.road import Execution, Stage, drive, first_picture, repeat
 from oodometer.run import Run
 from oodometer.run_baseline import find_baseline, recorded
 from oodometer.running import RunningResult
-from oodometer.store import FORMAT, Manifest, ModelRecord, RunStore, Table
-from oodometer.types import CLEAN, CorruptedDataset, Dataset, Model
+from oodometer.store import ANSWERS, FORMAT, Manifest, ModelRecord, RunStore, Table
+from oodometer.types import AnsweringModel, Classifier, CorruptedDataset, Dataset, Protocol
 
 __all__ = ["evaluate", "evaluate_benchmarks", "open_clean"]
 
@@ -141,6 +142,7 @@ def evaluate(
     protocol = plan.make_protocol(
         corruptions=corruptions, preprocess=preprocess, encoding=encoding, edition=edition, method=method, seed=seed
     )
+    protocol = replace(protocol, answers=kind_of_answers(model, model_options))
     if unlabelled:
         if baseline not in ("auto", "none", None):
             raise ArgumentError("Images without labels have no errors that a baseline could be compared with.")
@@ -224,8 +226,10 @@ def evaluate_benchmarks(
 ) -> Run:
     """Evaluate a classifier on benchmarks that are already planned; see ``evaluate``."""
     space = benchmarks[0].dataset.label_space
-    divisor = find_baseline(_published(space.name) if baseline == "auto" else baseline, benchmarks[0].record())
+    found = _published(space.name, benchmarks[0].protocol) if baseline == "auto" else baseline
+    divisor = find_baseline(found, benchmarks[0].record())
     loaded = load_model(model, model_options, space)
+    _check_answers(loaded, benchmarks)
     manifest = _manifest(loaded, benchmarks, divisor)
     with contextlib.ExitStack() as on_error:
         if out is None:
@@ -243,6 +247,8 @@ def evaluate_benchmarks(
                     store.write_manifest(replace(store.read_manifest(), baseline=manifest.baseline))
             execution = _settled(execution, store, loaded, benchmarks[0])
             manifest = replace(manifest, batch_size=execution.batch_size)
+            if isinstance(loaded, AnsweringModel):
+                _announce(loaded, benchmarks, store, observer)
             for benchmark in benchmarks:
                 _fill(store, manifest, loaded, benchmark, divisor, execution, observer)
         run = Run(store.path)
@@ -251,16 +257,37 @@ def evaluate_benchmarks(
     return run
 
 
-def _published(space: str) -> str | None:
-    return "alexnet" if space == "imagenet-1k" else None
+def _published(space: str, protocol: Protocol) -> str | None:
+    """Name the baseline where nothing else was said; there is none of the kind that names classes in words."""
+    return "alexnet" if space == "imagenet-1k" and protocol.answers is None else None
 
 
-def _settled(execution: Execution, store: RunStore, model: Model, benchmark: Benchmark) -> Execution:
+def _check_answers(model: Classifier, benchmarks: Sequence[Benchmark]) -> None:
+    """Refuse a model that turns out to answer otherwise than the protocol says."""
+    found = model.answers if isinstance(model, AnsweringModel) else None
+    if any(benchmark.protocol.answers != found for benchmark in benchmarks):
+        raise ArgumentError(
+            "A model of your own that names classes is known as such only when it is loaded: evaluate the object "
+            "itself from Python."
+        )
+
+
+def _announce(model: AnsweringModel, benchmarks: Sequence[Benchmark], store: RunStore, observer: Observer) -> None:
+    """Say what the questions to come will cost, before the first."""
+    asked = [one for benchmark in benchmarks for one in questions(benchmark, store.done(benchmark.name))]
+    picture = first_picture(benchmarks[0])
+    if picture is not None and any(count for _, each in asked for count in each.values()):
+        observer.say(model.expect(store.path / ANSWERS, asked, picture.shape))
+
+
+def _settled(execution: Execution, store: RunStore, model: Classifier, benchmark: Benchmark) -> Execution:
     """Settle on a batch size, if it was left to us: that of the run, so that it ends the same to the last digit."""
     found = store.read_manifest().batch_size if store.exists() else None
     most = len(benchmark.order) // 4  # so that a run is some blocks at least, and can be stopped between them
     if not execution.automatic:
         return execution
+    if found is None and isinstance(model, AnsweringModel):
+        found = model.at_once
     if found is None and isinstance(model, AdaptedModel) and most > execution.batch_size:
         picture = first_picture(benchmark)
         found = None if picture is None else model.find_batch_size(picture, most)
@@ -270,7 +297,7 @@ def _settled(execution: Execution, store: RunStore, model: Model, benchmark: Ben
 def _fill(
     store: RunStore,
     manifest: Manifest,
-    model: Model,
+    model: Classifier,
     benchmark: Benchmark,
     baseline: Baseline | None,
     execution: Execution,
@@ -316,21 +343,26 @@ def _keep(store: RunStore, benchmark: Benchmark, stage: Stage) -> None:
 
 
 def _check_same_model(
-    model: Model, benchmark: Benchmark, earlier: Table, execution: Execution, store: RunStore
+    model: Classifier, benchmark: Benchmark, earlier: Table, execution: Execution, store: RunStore
 ) -> tuple[int, ...] | None:
     """Refuse to continue with a model that answers otherwise than the one that began, whatever its name says.
 
-    Returns the shape of the run's pictures, if there are any clean ones.
+    Asked again is under the first condition that there is, which is the clean one if the data have clean images.
+    Returns the shape of the run's pictures, if there are any.
     """
-    clean = earlier.under(CLEAN) if CLEAN in earlier.conditions else earlier
-    if not clean.images:
+    if not earlier.images:
         return None
-    images, scores, shape = repeat_clean(model, benchmark, set(clean.images), execution)
-    rows = [bisect.bisect_left(clean.images, image) for image in images]
-    then, now = clean.confidence[rows, 0], scores.confidence
+    condition = next(condition for condition in benchmark.conditions if condition in earlier.conditions)
+    before = earlier.under(condition)
+    if isinstance(model, AnsweringModel):  # being asked again would cost, and prove nothing without a confidence
+        picture = first_picture(benchmark)
+        return None if picture is None else tuple(picture.shape)
+    images, scores, shape = repeat(model, benchmark, condition, set(before.images), execution)
+    rows = [bisect.bisect_left(before.images, image) for image in images]
+    then, now = before.confidence[rows, 0], scores.confidence
     apart = np.abs(then - now) > SAME_CONFIDENCE * np.maximum(then, now)
     # Above one half there is no second class so near that float noise could make it the best.
-    other = (clean.top[rows, 0, 0] != scores.top[:, 0]) & (now > 0.5 + SAME_CONFIDENCE)
+    other = (before.top[rows, 0, 0] != scores.top[:, 0]) & (now > 0.5 + SAME_CONFIDENCE)
     if (apart | other).any():
         raise StoreError(
             f"{store.path} was begun with another model, or with other images: asked again for "
@@ -340,7 +372,7 @@ def _check_same_model(
     return shape
 
 
-def _manifest(model: Model, benchmarks: Sequence[Benchmark], baseline: Baseline | None) -> Manifest:
+def _manifest(model: Classifier, benchmarks: Sequence[Benchmark], baseline: Baseline | None) -> Manifest:
     return Manifest(
         format=FORMAT,
         model=_describe(model),
@@ -352,7 +384,7 @@ def _manifest(model: Model, benchmarks: Sequence[Benchmark], baseline: Baseline 
     )
 
 
-def _describe(model: Model) -> ModelRecord:
+def _describe(model: Classifier) -> ModelRecord:
     """Say what a run records of a model.
 
     An object without a ``fingerprint`` is known by its name, and by what it answers when a run is continued.

@@ -20,9 +20,10 @@ from oodometer.pairing import Partner, find_partner
 from oodometer.preprocess import PREPROCESS
 from oodometer.seeding import order_stream
 from oodometer.store import BenchmarkRecord, Design, Step
+from oodometer.stored import StoredSet
 from oodometer.types import CLEAN, UNLABELLED, Condition, Dataset, LabelSpace, Protocol, Sample
 
-__all__ = ["Benchmark", "corrupted", "make_protocol", "renditions", "seeded_order"]
+__all__ = ["Benchmark", "corrupted", "corruption_names", "make_protocol", "renditions", "seeded_order"]
 
 Encoding = Literal["memory", "jpeg85"]
 Method = Literal["fast", "reference"]
@@ -40,7 +41,7 @@ class Benchmark:
     """
 
     name: str
-    dataset: Dataset
+    dataset: Dataset | StoredSet
     protocol: Protocol
     also: tuple[LabelSpace, ...] = ()
     limit: int | None = None
@@ -50,8 +51,12 @@ class Benchmark:
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
-        """Clean first, then every corruption at every published severity."""
-        return (CLEAN, *(Condition(c, s) for c in self.protocol.corruptions for s in SEVERITIES))
+        """Clean first, then every corruption at every published severity; of stored pictures what there is of it."""
+        stored, names = self.protocol.stored, self.protocol.corruptions
+        if stored is None:
+            return (CLEAN, *(Condition(name, severity) for name in names for severity in SEVERITIES))
+        first = () if stored.clean is None else (CLEAN,)
+        return (*first, *(Condition(name, severity) for name in names for severity in stored.severities[name]))
 
     @property
     def labelled(self) -> bool:
@@ -137,15 +142,16 @@ def make_protocol(
         encoding=choice("encoding", encoding, get_args(Encoding)),  # type: ignore[arg-type]  # one of these
         edition=choice("edition", edition, corruption_kernels.EDITIONS),
         method=choice("method", method, get_args(Method)),  # type: ignore[arg-type]  # one of these
-        corruptions=_corruption_names(corruptions),
+        corruptions=corruption_names(corruptions),
         seed=whole("seed", seed),
     )
 
 
 def corrupted(
-    dataset: Dataset,
+    dataset: Dataset | StoredSet,
     protocol: Protocol,
     *,
+    lacking: Mapping[str, str] | None = None,
     limit: int | None = None,
     masked: bool = False,
     precision: float | None = None,
@@ -153,9 +159,10 @@ def corrupted(
 ) -> Benchmark:
     """Plan a run over clean images and their corruptions (ImageNet-C).
 
-    Frost is left out, and said to be, if its textures are nowhere to be found. ``masked`` also keeps the clean
-    predictions among the 200 classes of ImageNet-R, which its gap needs. ``precision`` is half the width in points that
-    the interval of the mCE may have, ``paired`` a run to be compared with; see ``Benchmark``.
+    Frost is left out, and said to be, if its textures are nowhere to be found; ``lacking`` are the corruptions that
+    stored pictures lack, with the reasons. ``masked`` also keeps the clean predictions, if there are any, among the 200
+    classes of ImageNet-R, which its gap needs. ``precision`` is half the width in points that the interval of the mCE
+    may have, ``paired`` a run to be compared with; see ``Benchmark``.
 
     Raises
     ------
@@ -170,8 +177,8 @@ def corrupted(
     limit = None if limit is None else whole("limit", limit, lowest=1)
     if limit is not None and limit > len(dataset.samples):
         raise DatasetError(f"{limit} images were asked for, and {dataset.name} has {len(dataset.samples)}.")
-    unavailable = {}
-    if "frost" in protocol.corruptions and textures.find_frost() is None:
+    unavailable = dict(lacking or {})
+    if "frost" in protocol.corruptions and protocol.stored is None and textures.find_frost() is None:
         unavailable["frost"] = (
             "its textures are not on this machine: run `oodometer fetch frost`, or name their folder in OODOMETER_FROST"
         )
@@ -180,7 +187,7 @@ def corrupted(
         name="imagenet-c",
         dataset=dataset,
         protocol=protocol,
-        also=(imagenet_r(),) if masked and _has_labels(dataset) else (),
+        also=(imagenet_r(),) if masked and _has_labels(dataset) and _has_clean(protocol) else (),
         limit=limit,
         unavailable=unavailable,
         half_width=None if precision is None else positive("precision", precision) / 100,
@@ -242,6 +249,12 @@ def _check_design(benchmark: Benchmark) -> None:
             f"A precision is one of the mean over the {len(IMAGENET_C)} corruptions of ImageNet-C, and there is no "
             f"{missing[0]}: {reasons[0]}."
         )
+    published = {Condition(name, severity) for name in IMAGENET_C for severity in SEVERITIES}
+    if lacking := published.difference(benchmark.conditions):
+        raise ArgumentError(
+            f"A precision is one of a mean over {len(SEVERITIES)} severities, and {benchmark.dataset.name} has no "
+            f"{min(map(str, lacking))}."
+        )
     if images < len(benchmark.conditions):
         raise ArgumentError(
             f"A precision needs at least {len(benchmark.conditions)} images, as many as there are conditions, and "
@@ -249,11 +262,15 @@ def _check_design(benchmark: Benchmark) -> None:
         )
 
 
-def _has_labels(dataset: Dataset) -> bool:
+def _has_clean(protocol: Protocol) -> bool:
+    return protocol.stored is None or protocol.stored.clean is not None
+
+
+def _has_labels(dataset: Dataset | StoredSet) -> bool:
     return dataset.samples[0].label != UNLABELLED  # it is all or none, once they are checked
 
 
-def _check_samples(dataset: Dataset) -> None:
+def _check_samples(dataset: Dataset | StoredSet) -> None:
     """Refuse a data set whose samples would make a wrong number, such as one of the user's own making."""
     ids = [sample.id for sample in dataset.samples]
     if not ids:
@@ -275,11 +292,16 @@ def _check_samples(dataset: Dataset) -> None:
             )
 
 
-def _corruption_names(corruptions: str | Sequence[str]) -> tuple[str, ...]:
-    """Read names of corruptions and of groups, with commas or as a sequence; each corruption once, in their order."""
+def corruption_names(corruptions: str | Sequence[str], more: Sequence[str] = ()) -> tuple[str, ...]:
+    """Read names of corruptions and of groups, with commas or as a sequence; each corruption once, in their order.
+
+    ``more`` are further names that are known, such as those of a data set's own corruptions. Raises ``ArgumentError``
+    for others.
+    """
     asked = corruptions.split(",") if isinstance(corruptions, str) else corruptions
     if not isinstance(asked, Sequence) or not all(isinstance(name, str) for name in asked):
         raise ArgumentError(f"corruptions must be names of corruptions or of groups of them, not {corruptions!r}.")
-    known = {**registry.groups(), **{name: (name,) for name in registry.REGISTRY}}
+    names = [*dict.fromkeys([*registry.REGISTRY, *more])]
+    known = {**registry.groups(), **{name: (name,) for name in names}}
     chosen = {member for name in asked for member in known[choice("corruption", name.strip(), known)]}
-    return tuple(name for name in registry.REGISTRY if name in chosen)
+    return tuple(name for name in names if name in chosen)

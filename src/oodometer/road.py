@@ -1,9 +1,10 @@
 """The road of the data, in its order: source, preprocess, corrupt, model, predictions.
 
-Images are taken in a seeded, class-stratified order in blocks. A block is decoded once and goes through all conditions,
-each batch holding one condition, and comes out as one piece for the store. So a run that is stopped at any moment is an
-unbiased estimate of everything, and a run that is started again repeats at most a block. Where an image goes through
-some of the conditions only, a block holds so many images that the batches are full all the same.
+Images are taken in a seeded, class-stratified order in blocks. A block is decoded once (or, of pictures that were
+stored before, read under each condition) and goes through all conditions, each batch holding one condition, and comes
+out as one piece for the store. So a run that is stopped at any moment is an unbiased estimate of everything, and a run
+that is started again repeats at most a block. Where an image goes through some of the conditions only, a block holds so
+many images that the batches are full all the same.
 """
 
 from __future__ import annotations
@@ -12,33 +13,31 @@ import contextlib
 import functools
 import io
 import math
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 
 import numpy as np
 import PIL.Image
 from numpy.typing import NDArray
 
-from oodometer import corruptions, preprocess
 from oodometer.arguments import whole
-from oodometer.errors import DatasetError, ImageError, ModelError, OodometerError
+from oodometer.errors import DatasetError
 from oodometer.meter import Meter
+from oodometer.pictures import JPEG_QUALITY, Batch, Made, Pictures, Source, check_shapes, source_of
 from oodometer.plan import Benchmark
+from oodometer.predicting import Outputs, ask, scored
 from oodometer.sampling import taken
-from oodometer.scoring import Scores, score
+from oodometer.scoring import Scores
 from oodometer.store import Block, Example, Skipped, Step
 from oodometer.threads import ahead, threads
-from oodometer.types import CLEAN, Condition, Image, Images, LabelSpace, Logits, Model, Protocol, Sample
+from oodometer.types import CLEAN, Classifier, Condition, Image, Images, LabelSpace, Sample
 
-__all__ = ["Execution", "Stage", "drive", "first_picture", "repeat_clean"]
+__all__ = ["Execution", "Stage", "drive", "first_picture", "repeat"]
 
 BATCH_SIZE = 16
 """Where an automatic batch size begins, and ends for a model whose throughput is not ours to measure."""
-
-JPEG_QUALITY = 85
-"""The quality of the published files."""
 
 MOST_IMAGES = 4096
 """How many images a block holds at most, which bounds the memory: 600 MB of pictures of 224x224 pixels."""
@@ -81,29 +80,16 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
-class _Pictures:
-    """The readable images of a block after the preprocessing, and those that were not readable.
+class _Predicted:
+    """A batch that has been through the model, and the first of its pictures if the report lacks some."""
 
-    ``start`` is where the block begins in the seeded order, ``places`` where its readable images are.
-    """
-
-    start: int
-    places: tuple[int, ...]
-    samples: tuple[Sample, ...]
-    images: tuple[Image, ...]
-    skipped: tuple[Skipped, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Batch:
-    """Those images of a block, by their positions, that go to the model at once, all under one condition."""
-
-    condition: Condition
-    rows: NDArray[np.intp]
+    batch: Batch
+    outputs: Outputs
+    images: Images
 
 
 def drive(
-    model: Model,
+    model: Classifier,
     benchmark: Benchmark,
     step: Step,
     done: Collection[str],
@@ -149,24 +135,75 @@ def drive(
     DatasetError
         If images have different sizes after the preprocessing.
     """
-    meter, space = meter or Meter(execution.workers), benchmark.dataset.label_space
+    meter = meter or Meter(execution.workers)
     complete = step.each == len(benchmark.conditions)
+    source = source_of(benchmark, meter)
     # Decoders have threads of their own, or the corruption of a block would wait for the decoding of the next.
     with _pool(execution.workers) as decoders, _pool(execution.workers) as pool:
-        for pictures in _blocks(decoders, benchmark, step, done, execution, meter):
-            shape = _check_shapes(pictures, benchmark.protocol, shape)
-            batches = _batches(pictures, benchmark, step, execution.batch_size)
+        for begun in _blocks(decoders, source, benchmark, step, done, execution):
+            shape = check_shapes(begun.samples, begun.images, benchmark.protocol, shape)
+            batches = _batches(begun, benchmark, step, execution.batch_size)
             kept = (1 if len(batches) > 1 else EXAMPLES) if examples and complete else 0
-            corrupt = functools.partial(_corrupt, pictures, benchmark.protocol, meter)
-            predicted = []
-            for batch, images in zip(batches, ahead(pool, corrupt, batches, execution.workers + 1), strict=True):
-                with meter.timed("predict", len(images)):
-                    logits = _predict(model, images, space, batch.condition, _picked(pictures.samples, batch.rows))
-                on_batch(len(images))
-                predicted.append((batch, logits, images[:kept].copy()))  # a view would hold the whole batch
-            examples = examples and not pictures.samples
+            predicted, faults = list[_Predicted](), dict[int, Skipped]()
+            make = functools.partial(source.make, begun)
+            for batch, made in zip(batches, ahead(pool, make, batches, execution.workers + 1), strict=True):
+                faults |= made.skipped
+                if len(made.rows):
+                    first = begun.samples[made.rows[0]]
+                    shape = check_shapes([first], [made.images[0]], benchmark.protocol, shape)
+                    predicted.append(_passed(model, benchmark, begun, batch, made, meter, kept))
+                    on_batch(len(made.rows))
+            on_batch(-sum(int(np.isin(one.batch.rows, [*faults]).sum()) for one in predicted))  # they count as skipped
+            pictures, predicted = _without(faults, begun, predicted)
             block = _scored(pictures, benchmark, predicted, complete)
-            yield Stage(pictures.start, block, _examples(block, predicted), shape)
+            # Of the first image under every condition, so not where this one is not there under all.
+            found = () if faults else _examples(block, predicted)
+            examples = examples and not found
+            yield Stage(pictures.start, block, found, shape)
+
+
+def _passed(
+    model: Classifier, benchmark: Benchmark, pictures: Pictures, batch: Batch, made: Made, meter: Meter, kept: int
+) -> _Predicted:
+    """Let one batch go through the model; the first ``kept`` of its pictures stay for the report."""
+    samples = _picked(pictures.samples, made.rows)
+    with meter.timed("predict", len(samples)):
+        outputs = _asked(model, made.images, samples, benchmark, batch.condition)
+    return _Predicted(Batch(batch.condition, made.rows), outputs, made.images[:kept].copy())  # a view would hold all
+
+
+def _asked(
+    model: Classifier, images: Images, samples: Sequence[Sample], benchmark: Benchmark, condition: Condition
+) -> Outputs:
+    return ask(model, images, samples, condition, _spaces(benchmark, condition), benchmark.protocol.seed)
+
+
+def _spaces(benchmark: Benchmark, condition: Condition) -> tuple[LabelSpace, ...]:
+    """Return the label spaces in which predictions under a condition are kept, the data set's own first."""
+    return (benchmark.dataset.label_space, *(benchmark.also if condition == CLEAN else ()))
+
+
+def _without(
+    faults: Mapping[int, Skipped], pictures: Pictures, predicted: list[_Predicted]
+) -> tuple[Pictures, list[_Predicted]]:
+    """Leave the images that could not be read under one condition out of all."""
+    if not faults:
+        return pictures, predicted
+    kept = np.array([row not in faults for row in range(len(pictures.samples))])
+    rows, position = np.flatnonzero(kept), np.cumsum(kept) - 1
+    left = replace(
+        pictures,
+        places=tuple(pictures.places[row] for row in rows),
+        samples=_picked(pictures.samples, rows),
+        skipped=(*pictures.skipped, *(faults[row] for row in sorted(faults))),
+    )
+    found = []
+    for one in predicted:
+        there = kept[one.batch.rows]
+        if there.any():
+            batch = Batch(one.batch.condition, position[one.batch.rows[there]])
+            found.append(_Predicted(batch, one.outputs[there], one.images))
+    return left, found
 
 
 @contextlib.contextmanager
@@ -180,12 +217,12 @@ def _pool(workers: int) -> Iterator[ThreadPoolExecutor]:
 
 def _blocks(
     pool: ThreadPoolExecutor,
+    source: Source,
     benchmark: Benchmark,
     step: Step,
     done: Collection[str],
     execution: Execution,
-    meter: Meter,
-) -> Iterator[_Pictures]:
+) -> Iterator[Pictures]:
     """Decode the images of a step, the next block while one is worked on.
 
     A block is decoded in pieces of a batch: as many as it takes for each condition to meet a batch of images, and at
@@ -199,10 +236,9 @@ def _blocks(
     size, conditions = execution.batch_size, len(benchmark.conditions)
     images = size if step.each == conditions else min(max(size * conditions / step.each, conditions), MOST_IMAGES)
     pieces = math.ceil(images / size)
-    decode = functools.partial(_decode, benchmark, meter)
-    decoded = ahead(pool, decode, iter(lambda: list(islice(left, size)), []), depth=pieces)
+    decoded = ahead(pool, source.begin, iter(lambda: list(islice(left, size)), []), depth=pieces)
     for block in iter(lambda: list(islice(decoded, pieces)), []):
-        yield _Pictures(
+        yield Pictures(
             start=block[0].start,
             places=tuple(chain.from_iterable(piece.places for piece in block)),
             samples=tuple(chain.from_iterable(piece.samples for piece in block)),
@@ -211,7 +247,7 @@ def _blocks(
         )
 
 
-def _batches(pictures: _Pictures, benchmark: Benchmark, step: Step, size: int) -> list[_Batch]:
+def _batches(pictures: Pictures, benchmark: Benchmark, step: Step, size: int) -> list[Batch]:
     """Cut what the images of a block go through into batches of one condition each, in the order of the conditions."""
     conditions = benchmark.conditions
     if not pictures.samples:
@@ -221,7 +257,7 @@ def _batches(pictures: _Pictures, benchmark: Benchmark, step: Step, size: int) -
     for number, condition in enumerate(conditions):
         rows = np.flatnonzero((chosen == number).any(axis=1))
         pieces = np.array_split(rows, math.ceil(len(rows) / size)) if len(rows) else []
-        batches += [_Batch(condition, piece) for piece in pieces]
+        batches += [Batch(condition, piece) for piece in pieces]
     return batches
 
 
@@ -229,17 +265,19 @@ def _picked(samples: tuple[Sample, ...], rows: NDArray[np.intp]) -> tuple[Sample
     return tuple(samples[row] for row in rows)
 
 
-def repeat_clean(
-    model: Model, benchmark: Benchmark, images: Collection[str], execution: Execution
+def repeat(
+    model: Classifier, benchmark: Benchmark, condition: Condition, images: Collection[str], execution: Execution
 ) -> tuple[list[str], Scores, tuple[int, ...]]:
-    """Predict a batch of clean images once more, to tell whether a model is still the one that began a run.
+    """Predict a batch of images once more, to tell whether a model is still the one that began a run.
 
     Parameters
     ----------
     model, benchmark, execution
         As for ``drive``.
+    condition
+        One of the conditions, the clean one if there is one.
     images
-        The ids of the images that were predicted.
+        The ids of the images that were predicted under it.
 
     Returns
     -------
@@ -252,80 +290,34 @@ def repeat_clean(
         If none of these images can be read any more.
     """
     known = [(place, sample) for place, sample in benchmark.placed if sample.id in images]
-    pictures = _decode(benchmark, Meter(1), known[: execution.batch_size])
-    if not pictures.images:
-        raise DatasetError(f"Images that the run began with cannot be read any more: {pictures.skipped[0].reason}")
-    space = benchmark.dataset.label_space
-    logits = _predict(model, np.stack(pictures.images), space, CLEAN, pictures.samples)
-    labels = np.array([s.label for s in pictures.samples], dtype=np.int32)
-    return [s.id for s in pictures.samples], score(logits, labels, space), pictures.images[0].shape
+    samples, made, skipped = _made(benchmark, condition, known[: execution.batch_size])
+    if not samples:
+        raise DatasetError(f"Images that the run began with cannot be read any more: {skipped[0].reason}")
+    outputs = _asked(model, made, samples, benchmark, condition)
+    own = (benchmark.dataset.label_space,)
+    ((_, _, scores),) = scored(outputs, samples, own, named=benchmark.protocol.answers is not None)
+    return [s.id for s in samples], scores, made.shape[1:]
 
 
 def first_picture(benchmark: Benchmark) -> Image | None:
-    """Return the first image of the order that can be read, after the preprocessing; ``None`` if none can."""
+    """Return the first image of the order that can be read, under the first condition; ``None`` if none can."""
     for entry in benchmark.placed:
-        if images := _decode(benchmark, Meter(1), [entry]).images:
-            return images[0]
+        samples, images, _ = _made(benchmark, benchmark.conditions[0], [entry])
+        if samples:
+            return np.asarray(images[0])
     return None
 
 
-def _decode(benchmark: Benchmark, meter: Meter, chunk: list[tuple[int, Sample]]) -> _Pictures:
-    """Read and preprocess some images; those that cannot be read are set apart."""
-    places, samples, images, skipped = [], [], [], []
-    with meter.timed("decode", len(chunk)):
-        for place, sample in chunk:
-            try:
-                picture = preprocess.apply(benchmark.dataset.read(sample), benchmark.protocol.preprocess)
-            except ImageError as error:
-                skipped.append(Skipped(sample.id, str(error) if sample.id in str(error) else f"{sample.id}: {error}"))
-                continue
-            places.append(place)
-            samples.append(sample)
-            images.append(picture)
-    return _Pictures(chunk[0][0], tuple(places), tuple(samples), tuple(images), tuple(skipped))
-
-
-def _check_shapes(pictures: _Pictures, protocol: Protocol, shape: tuple[int, ...] | None) -> tuple[int, ...] | None:
-    """Refuse pictures of another size than the run's, or too small to corrupt; return the run's size."""
-    for sample, picture in zip(pictures.samples, pictures.images, strict=True):
-        shape = shape or picture.shape
-        if picture.shape != shape:
-            raise DatasetError(
-                f"{sample.id} is {_size(picture.shape)} pixels where others are {_size(shape)}, after the "
-                f"preprocessing {protocol.preprocess.name!r}. A model needs images of one size: choose a preprocessing "
-                "that crops, such as 'imagenet224'."
-            )
-        if protocol.corruptions and min(shape[:2]) < corruptions.SMALLEST_SIDE:
-            raise DatasetError(
-                f"{sample.id} is {_size(shape)} pixels, and corruptions need {corruptions.SMALLEST_SIDE} on each side."
-            )
-    return shape
-
-
-def _size(shape: tuple[int, ...]) -> str:
-    return f"{shape[1]}x{shape[0]}"
-
-
-def _corrupt(pictures: _Pictures, protocol: Protocol, meter: Meter, batch: _Batch) -> Images:
-    """Make one batch. The published set has its corrupted images as JPEG, its clean ones not again."""
-    images = np.stack([pictures.images[row] for row in batch.rows])
-    if batch.condition == CLEAN:
-        return images
-    with meter.timed("corrupt", len(images)):
-        images = corruptions.corrupt(
-            images,
-            batch.condition.corruption,
-            batch.condition.severity,
-            seed=protocol.seed,
-            method=protocol.method,
-            edition=protocol.edition,
-            image_id=[sample.id for sample in _picked(pictures.samples, batch.rows)],
-        )
-        if protocol.encoding == "jpeg85":
-            from oodometer.corruptions.fast.jpeg import jpeg_roundtrip  # imports Numba
-
-            images = np.stack([jpeg_roundtrip(image, JPEG_QUALITY) for image in images])
-    return images
+def _made(
+    benchmark: Benchmark, condition: Condition, entries: Sequence[tuple[int, Sample]]
+) -> tuple[tuple[Sample, ...], Images, tuple[Skipped, ...]]:
+    """Make the pictures of a few images under one condition: the samples that can be read, those, and the others."""
+    source = source_of(benchmark, Meter(1))
+    pictures = source.begin(entries)
+    if not pictures.samples:
+        return (), np.empty((0, 0, 0, 3), np.uint8), pictures.skipped
+    made = source.make(pictures, Batch(condition, np.arange(len(pictures.samples))))
+    return _picked(pictures.samples, made.rows), made.images, (*pictures.skipped, *made.skipped.values())
 
 
 def _jpeg(image: Image) -> bytes:
@@ -334,63 +326,22 @@ def _jpeg(image: Image) -> bytes:
     return buffer.getvalue()
 
 
-def _predict(
-    model: Model, images: Images, space: LabelSpace, condition: Condition, samples: tuple[Sample, ...]
-) -> Logits:
-    """Ask the model, and refuse an output that would make a wrong number."""
-    where = f"on {len(samples)} images from {samples[0].id!r} on, under {condition}"
-    try:
-        output = model.predict(images)
-        logits = np.asarray(output)
-    except OodometerError:
-        raise
-    except (Exception, SystemExit) as error:  # the model is the user's code and may raise anything
-        raise ModelError(f"The model failed {where}: {type(error).__name__}: {error}") from error
-    if logits.dtype.kind not in "fiu" or np.ma.isMaskedArray(output):
-        raise ModelError(
-            f"The model gave {type(output).__name__} of {logits.dtype} {where}; expected an array of floats."
-        )
-    if logits.ndim != 2 or len(logits) != len(images):
-        raise ModelError(
-            f"The model gave an output of shape {logits.shape} {where}; expected ({len(images)}, {space.width})."
-        )
-    if logits.shape[1] != space.width:
-        raise ModelError(
-            f"The model gives {logits.shape[1]} outputs and the label space {space.name} has {space.width} classes. "
-            "Give a model of that width, say by a labels file (--labels) what its outputs mean, drop those that belong "
-            "to no class (--logits-offset 1 for the 1001 of a background class), or name the class of each output "
-            "(--model-classes FILE), by which those of the data are picked."
-        )
-    if not np.isfinite(logits).all():
-        bad = samples[int(np.argwhere(~np.isfinite(logits))[0, 0])]
-        raise ModelError(f"The model gave NaN or infinite logits for {bad.id!r} under {condition}.")
-    return logits
-
-
-def _scored(
-    pictures: _Pictures, benchmark: Benchmark, predicted: list[tuple[_Batch, Logits, Images]], complete: bool
-) -> Block:
+def _scored(pictures: Pictures, benchmark: Benchmark, predicted: list[_Predicted], complete: bool) -> Block:
     """Score what the model said of a block in each label space."""
     labels = np.array([s.label for s in pictures.samples], dtype=np.int32)
-    own = benchmark.dataset.label_space
+    own, named = benchmark.dataset.label_space, benchmark.protocol.answers is not None
     entries: list[tuple[Condition, str, Scores, NDArray[np.intp] | None]] = []
-    for batch, logits, _ in predicted:
-        condition, rows = batch.condition, batch.rows
-        entries.append((condition, own.name, score(logits, labels[rows], own), None if complete else rows))
-        for space in benchmark.also if condition == CLEAN else ():
-            part = _taking_part(labels[rows], space)
-            entries.append((condition, space.name, score(logits[part], labels[rows[part]], space), rows[part]))
+    for one in predicted:
+        condition, rows = one.batch.condition, one.batch.rows
+        samples = _picked(pictures.samples, rows)
+        for space, part, scores in scored(one.outputs, samples, _spaces(benchmark, condition), named=named):
+            entries.append((condition, space.name, scores, None if complete and space is own else rows[part]))
     return Block(tuple(s.id for s in pictures.samples), labels, tuple(entries), pictures.skipped)
 
 
-def _taking_part(labels: NDArray[np.int32], space: LabelSpace) -> NDArray[np.intp]:
-    everyone = np.ones(len(labels), dtype=np.bool_)
-    return np.flatnonzero(everyone if space.columns is None else np.isin(labels, space.columns))
-
-
-def _examples(block: Block, predicted: list[tuple[_Batch, Logits, Images]]) -> tuple[Example, ...]:
+def _examples(block: Block, predicted: list[_Predicted]) -> tuple[Example, ...]:
     """Make the report's pictures: one image under every condition; where there is only one condition, several."""
-    batches = {batch.condition: images for batch, _, images in predicted}
+    batches = {one.batch.condition: one.images for one in predicted}
     return tuple(
         Example(
             image=block.images[i],

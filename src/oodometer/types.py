@@ -161,8 +161,8 @@ CLEAN = Condition("clean", 0)
 class Stored:
     """What is known of pictures that were corrupted and stored before a model was evaluated on them.
 
-    ``kind`` is ``"build"`` for what Oodometer built, which its manifest describes: ``preprocess`` is the geometry before
-    the corruption, ``quality`` that of the JPEGs (``None``: nothing was lost) and ``seed`` that of the corruptions.
+    ``kind`` is ``"build"`` for what Oodometer built, and its manifest says the rest: ``preprocess`` is the geometry
+    before the corruption, ``quality`` that of the JPEGs (``None``: nothing was lost) and ``seed`` that of the draws.
     Otherwise ``kind`` is what the set was taken for, such as ``"imagenet-c"``, and the three are ``None``, as nobody
     wrote them down. ``severities`` are those that there are, by corruption. ``clean`` says where the clean pictures are
     from: ``"the set"``, ``None`` (nowhere), or the geometry that made them of images that were given beside the set.

@@ -1,5 +1,6 @@
 """Labelled images: readers, label spaces, and the data of the demo."""
 
+from oodometer.datasets.built import build_manifest
 from oodometer.datasets.demo import demo_photographs, demo_renditions
 from oodometer.datasets.fingerprint import digest
 from oodometer.datasets.folder import ImageFolder, open_folder
@@ -12,6 +13,7 @@ from oodometer.datasets.label_spaces import (
     imagenet_a,
     imagenet_r,
 )
+from oodometer.datasets.matching import match
 from oodometer.datasets.opening import open_dataset
 from oodometer.datasets.published import style
 from oodometer.datasets.recognise import Look, recognise
@@ -23,6 +25,7 @@ __all__ = [
     "ImageFolder",
     "Look",
     "Unlabelled",
+    "build_manifest",
     "cifar10",
     "cifar100",
     "class_and_file",
@@ -33,6 +36,7 @@ __all__ = [
     "imagenet1k",
     "imagenet_a",
     "imagenet_r",
+    "match",
     "open_dataset",
     "open_folder",
     "recognise",

@@ -41,8 +41,7 @@ _OPENING = threading.Lock()
 class BuiltSet:
     """A build, as a ``CorruptedDataset``; cells are opened when they are asked for, and must hold the same images.
 
-    ``samples`` have their sizes under the first condition. ``has_clean`` says whether the uncorrupted pictures are there
-    too.
+    ``samples`` have their sizes under the first condition. ``has_clean`` says whether the uncorrupted pictures are there.
     """
 
     root: Path

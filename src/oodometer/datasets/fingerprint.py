@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+import typing
 from collections.abc import Sequence
 
-from oodometer.types import Dataset, Sample
+from oodometer.types import Sample
 
 __all__ = ["digest", "digest_of"]
 
 
-def digest(dataset: Dataset) -> str:
+class _Sampled(typing.Protocol):
+    """A data set, as far as it matters here."""
+
+    @property
+    def samples(self) -> Sequence[Sample]: ...
+
+
+def digest(dataset: _Sampled) -> str:
     """Return the SHA-256 over (id, label, size) of all samples, in the order of their ids.
 
     Parameters

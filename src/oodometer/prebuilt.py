@@ -1,0 +1,228 @@
+"""An evaluation of pictures that were corrupted before: what the set is, what of it is evaluated, and by what protocol.
+
+Everything after that is the road of any evaluation, so the numbers mean the same. What was settled when the pictures
+were made cannot be asked for again, and is recorded as far as the set says it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+import msgspec
+
+from oodometer import arguments, plan
+from oodometer.datasets import build_manifest, match, open_dataset
+from oodometer.errors import ArgumentError, DatasetError, ImageError
+from oodometer.outfolder import check_apart
+from oodometer.preprocess import PREPROCESS
+from oodometer.stored import CleanImages, StoredSet
+from oodometer.types import Condition, CorruptedDataset, Dataset, Preprocess, Protocol, Stored
+
+__all__ = ["Prebuilt", "settle"]
+
+_KINDS = {
+    "imagenet-1k": "imagenet-c",
+    "tiny-imagenet-200": "tiny-imagenet-c",
+    "cifar-10": "cifar10-c",
+    "cifar-100": "cifar100-c",
+}
+"""What a set is taken for that no manifest describes, by its label space."""
+
+_GEOMETRIES = {(224, 224): "imagenet224", (299, 299): "inception299", (64, 64): "tiny64"}
+"""How the published pictures of a size were made of clean images."""
+
+_LOOKS = 4
+"""How many clean images are looked at to tell whether they have their final size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prebuilt:
+    """A set whose evaluation is settled; ``unavailable`` maps corruptions that it lacks to the reason."""
+
+    dataset: StoredSet
+    protocol: Protocol
+    unavailable: Mapping[str, str]
+
+    @property
+    def renditions_protocol(self) -> Protocol:
+        """The protocol of renditions, which go through the geometry that the pictures of the set went through."""
+        stored = self.protocol.stored
+        made_by = None if stored is None else stored.preprocess
+        own = self.protocol.preprocess
+        geometry = own if own.name != "none" else made_by or PREPROCESS["imagenet224"]
+        return replace(self.protocol, preprocess=geometry, encoding="memory", stored=None)
+
+
+def settle(
+    dataset: CorruptedDataset,
+    *,
+    clean: str | os.PathLike[str] | Dataset | None,
+    out: str | os.PathLike[str] | None,
+    corruptions: str | Sequence[str],
+    preprocess: str | None,
+    seed: int,
+    given: Mapping[str, str | None],
+) -> Prebuilt:
+    """Settle the evaluation of a set of corrupted pictures.
+
+    Parameters
+    ----------
+    dataset
+        The set.
+    clean
+        The clean images, if the set has none of its own: whatever ``open_dataset`` opens, or a ``Dataset``.
+    out
+        The run's folder, which must lie apart from them.
+    corruptions, preprocess, seed
+        As for ``evaluate``; the preprocessing is of the pictures as they are stored, by default none.
+    given
+        Options about how pictures are made, which is over here: each must be ``None``.
+
+    Raises
+    ------
+    ArgumentError
+        If one of these options is given, or a name is unknown.
+    DatasetError
+        If the set has none of the corruptions, was not finished, or clean images are missing or are of another set.
+    """
+    for option, value in given.items():
+        if value is not None:
+            raise ArgumentError(
+                f"{option}={value!r} says how pictures are made, and those of {dataset.name} were made before: they go "
+                "to the model as they are stored. Leave it out, or give the clean images as the data."
+            )
+    manifest = _manifest(dataset)
+    there = _severities(dataset.conditions)
+    asked = plan.corruption_names(corruptions, tuple(there))
+    chosen = tuple(name for name in asked if name in there)
+    if asked and not chosen:
+        raise DatasetError(
+            f"{dataset.name} has none of the corruptions asked for. It has {', '.join(there)}: name those to evaluate."
+        )
+    found = _clean(dataset, clean, out, manifest)
+    stored = replace(
+        _described(dataset, manifest),
+        severities={name: there[name] for name in chosen},
+        clean=None if found is None else "the set" if clean is None else found.geometry.label,
+    )
+    protocol = Protocol(
+        preprocess=PREPROCESS[arguments.choice("preprocessing", preprocess or "none", PREPROCESS)],
+        encoding="files",
+        edition=manifest["protocol"]["edition"] if manifest else "unknown",
+        method=manifest["protocol"]["method"] if manifest else "unknown",
+        corruptions=chosen,
+        seed=arguments.whole("seed", seed),
+        stored=stored,
+    )
+    unavailable = {name: f"it is not in {dataset.name}" for name in asked if name not in there}
+    source = manifest["source"]["digest"] if manifest else ""
+    return Prebuilt(StoredSet(dataset, found, source, getattr(dataset, "notes", ())), protocol, unavailable)
+
+
+def _severities(conditions: Sequence[Condition]) -> dict[str, tuple[int, ...]]:
+    found: dict[str, list[int]] = {}
+    for condition in conditions:
+        found.setdefault(condition.corruption, []).append(condition.severity)
+    return {name: tuple(sorted(severities)) for name, severities in found.items()}
+
+
+def _manifest(dataset: CorruptedDataset) -> dict[str, Any] | None:
+    """Read what Oodometer wrote about a set that it built; ``None`` for others."""
+    root = getattr(dataset, "root", None)
+    manifest = None if root is None else build_manifest(root)
+    if manifest is None:
+        return None
+    try:
+        msgspec.convert(manifest["protocol"], Protocol)
+        complete, _, _ = manifest["complete"], manifest["quality"], manifest["source"]["digest"]
+    except (KeyError, TypeError, msgspec.ValidationError) as error:
+        raise DatasetError(
+            f"{root}/manifest.json is damaged ({error}). `oodometer check` says what is there."
+        ) from error
+    if not complete:
+        raise DatasetError(f"{root} is a build that is not finished. Run the command that makes it again.")
+    return manifest
+
+
+def _described(dataset: CorruptedDataset, manifest: dict[str, Any] | None) -> Stored:
+    if manifest is None:
+        return Stored(_KINDS.get(dataset.label_space.name, "tree"), {}, None)
+    protocol = msgspec.convert(manifest["protocol"], Protocol)
+    return Stored("build", {}, None, protocol.preprocess, manifest["quality"], protocol.seed)
+
+
+def _clean(
+    dataset: CorruptedDataset,
+    given: str | os.PathLike[str] | Dataset | None,
+    out: str | os.PathLike[str] | None,
+    manifest: dict[str, Any] | None,
+) -> CleanImages | None:
+    """Find the clean images: those of the set, or those that are given beside it."""
+    clean = getattr(dataset, "clean", None)
+    own: Dataset | None = clean() if callable(clean) else None
+    if given is None:
+        return None if own is None else CleanImages(own, match(dataset.samples, own), PREPROCESS["none"])
+    if own is not None:
+        raise ArgumentError(f"{dataset.name} has clean pictures of its own; leave clean out.")
+    found = _opened(given, dataset, out)
+    images = CleanImages(found, match(dataset.samples, found), PREPROCESS["none"])
+    return replace(images, geometry=_geometry(dataset, images, manifest))
+
+
+def _opened(
+    given: str | os.PathLike[str] | Dataset, dataset: CorruptedDataset, out: str | os.PathLike[str] | None
+) -> Dataset:
+    if isinstance(given, str | os.PathLike):
+        if out is not None:
+            check_apart(arguments.path("The run's folder", out), arguments.path("The clean images", given))
+        found = open_dataset(given, label_space=dataset.label_space)
+    else:
+        found = given
+    if isinstance(found, CorruptedDataset) or not hasattr(found, "samples"):
+        raise ArgumentError(f"The clean images must be a folder or a Dataset of uncorrupted images, not {given!r}.")
+    if found.label_space.classes != dataset.label_space.classes:
+        raise DatasetError(
+            f"{found.name} and {dataset.name} have different classes, so they are not of the same images."
+        )
+    return found
+
+
+def _geometry(dataset: CorruptedDataset, clean: CleanImages, manifest: dict[str, Any] | None) -> Preprocess:
+    """Say what makes pictures of the set's size of the clean images: nothing, if they have it, else what made the set.
+
+    Raises
+    ------
+    DatasetError
+        If nothing that is known does.
+    """
+    size = next(_sizes(dataset, None))
+    if all(own == size for own in islice(_sizes(dataset, clean), _LOOKS)):
+        return PREPROCESS["none"]
+    named = manifest["protocol"]["preprocess"]["name"] if manifest else _GEOMETRIES.get(size, "none")
+    geometry = PREPROCESS.get(named, PREPROCESS["none"])
+    made = next(_sizes(dataset, replace(clean, geometry=geometry)))
+    if made != size:
+        raise DatasetError(
+            f"The clean images of {clean.dataset.name} give pictures of {made[0]}x{made[1]} pixels (preprocessing "
+            f"{geometry.name!r}), and those of {dataset.name} have {size[0]}x{size[1]}. Give clean images that the set "
+            "was made of, or that have its size."
+        )
+    return geometry
+
+
+def _sizes(dataset: CorruptedDataset, clean: CleanImages | None) -> Any:  # noqa: ANN401
+    """Yield width and height of the pictures that can be read, corrupted or clean, in the order of the samples."""
+    readable = False
+    for sample in dataset.samples:
+        try:
+            picture = dataset.read(sample, dataset.conditions[0]) if clean is None else clean.read(sample)
+        except ImageError:
+            continue
+        readable = True
+        yield picture.size
+    if not readable:
+        raise DatasetError(f"None of the {len(dataset.samples)} images of {dataset.name} can be read.")
