@@ -115,6 +115,22 @@ class Run:
             raise MetricError(f"{self.path} has no predictions under {condition}. It has {', '.join(there)}.")
         return self._predictions.under(condition)
 
+    def _with_confidence(self, corruption: str, severity: int) -> Table:
+        """Return the predictions under one condition, as ``under`` does, of a model that says how sure it is.
+
+        Raises
+        ------
+        MetricError
+            If it named a class and no more.
+        """
+        found = self.under(corruption, severity)
+        if any(record.protocol.answers is not None for record in self.manifest.benchmarks):
+            raise MetricError(
+                f"{self.manifest.model.name} was asked in words, and names a class without saying how sure it is, nor "
+                "what comes next. There are errors, changes of the prediction and unmapped answers."
+            )
+        return found
+
     @functools.cached_property
     def _predictions(self) -> Table:
         record = self.manifest.benchmark("imagenet-c")
@@ -124,7 +140,7 @@ class Run:
 
     def top5_error(self, corruption: str = "clean", severity: int = 0) -> Estimate:
         """Return how often the label is not among the best five classes; ``MetricError`` if there are no more."""
-        found = self.under(corruption, severity)
+        found = self._with_confidence(corruption, severity)
         classes = max(len(record.classes) for record in self.manifest.benchmarks)
         if classes <= TOP:
             raise MetricError(f"Among {classes} classes every label is one of the best {TOP}.")
@@ -132,31 +148,31 @@ class Run:
 
     def nll(self, corruption: str = "clean", severity: int = 0) -> Estimate:
         """Return the mean negative log-likelihood of the labels, in nats."""
-        return metrics.nll_estimate(self.under(corruption, severity).nll)
+        return metrics.nll_estimate(self._with_confidence(corruption, severity).nll)
 
     def brier(self, corruption: str = "clean", severity: int = 0) -> Estimate:
         """Return the mean Brier score, 0 to 2; ``MetricError`` if the run was begun by a version that kept none."""
-        return metrics.brier_estimate(self.under(corruption, severity).brier)
+        return metrics.brier_estimate(self._with_confidence(corruption, severity).brier)
 
     def ece(
         self, corruption: str = "clean", severity: int = 0, *, bins: int = 15, binning: metrics.Binning = "width"
     ) -> Estimate:
         """Return the expected calibration error; see ``metrics.expected_calibration_error_estimate``."""
-        found = self.under(corruption, severity)
+        found = self._with_confidence(corruption, severity)
         return metrics.expected_calibration_error_estimate(found.confidence[:, 0], found.hits[:, 0], bins, binning)
 
     def reliability(
         self, corruption: str = "clean", severity: int = 0, *, bins: int = 15, binning: metrics.Binning = "width"
     ) -> tuple[metrics.ReliabilityBin, ...]:
         """Return confidence and accuracy by bins of confidence, for a reliability diagram."""
-        found = self.under(corruption, severity)
+        found = self._with_confidence(corruption, severity)
         return metrics.reliability(found.confidence[:, 0], found.hits[:, 0], bins, binning)
 
     def selective_risk(
         self, corruption: str = "clean", severity: int = 0
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return coverages and errors of a risk-coverage curve; see ``metrics.selective_risk``."""
-        found = self.under(corruption, severity)
+        found = self._with_confidence(corruption, severity)
         return metrics.selective_risk(found.confidence[:, 0], found.hits[:, 0])
 
     def table(self, baseline: BaselineSpec = None) -> ResultTable:

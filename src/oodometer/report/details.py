@@ -68,8 +68,8 @@ def clean_losses(table: Table, record: BenchmarkRecord) -> Losses:
 
 
 def has_top5(record: BenchmarkRecord) -> bool:
-    """Whether a top-5 error means anything: among five classes or fewer the label always is."""
-    return len(record.classes) > TOP
+    """Whether a top-5 error means anything: among five classes or fewer the label always is, and an answer has one."""
+    return len(record.classes) > TOP and record.protocol.answers is None
 
 
 def confidence(table: Table) -> Confidence | None:

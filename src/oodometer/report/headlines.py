@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from oodometer.families import IMAGENET_C
 from oodometer.metrics import Estimate
-from oodometer.report.summary import Corruptions, Renditions, Summary, Unlabelled
+from oodometer.report.summary import Corruptions, Renditions, Summary, Unlabelled, Unmapped
 from oodometer.report.words import percent
 
 __all__ = ["Headline", "headlines"]
@@ -42,6 +42,8 @@ def headlines(summary: Summary) -> tuple[Headline, ...]:
         found += _of_corruptions(summary.corruptions)
     if summary.unlabelled is not None:
         found.append(_of_unlabelled(summary.unlabelled))
+    if summary.unmapped is not None:
+        found += _of_unmapped(summary.unmapped)
     if summary.renditions is not None:
         found += _of_renditions(summary.renditions)
     return tuple(found)
@@ -79,6 +81,16 @@ def _of_unlabelled(part: Unlabelled) -> Headline:
         part.changed,
         f"Of 100 corrupted pictures it calls {percent(part.changed.value)} something else than the clean one.",
     )
+
+
+def _of_unmapped(part: Unmapped) -> Iterator[Headline]:
+    for what, pictures, share in (("clean", "uncorrupted", part.clean), ("corrupted", "corrupted", part.mean)):
+        if share is not None:
+            yield _headline(
+                f"Unmapped answers, {what}",
+                share,
+                f"Of 100 answers about {pictures} pictures {percent(share.value)} named no class; they count as wrong.",
+            )
 
 
 def _headline(title: str, estimate: Estimate | None, words: str) -> Headline:
@@ -139,4 +151,10 @@ def _of_renditions(part: Renditions) -> Iterator[Headline]:
             "lower",
             f"On renditions the accuracy is {points} points {way} than on the clean pictures of its classes "
             f"({percent(part.clean_accuracy.value)} %).",
+        )
+    if part.unmapped is not None:
+        yield _headline(
+            "Unmapped answers, renditions",
+            part.unmapped,
+            f"Of 100 answers about renditions {percent(part.unmapped.value)} named no class; they count as wrong.",
         )

@@ -30,7 +30,7 @@ def notes(
     corruptions, unlabelled, renditions
         What was measured.
     """
-    found = [*_on_size(manifest)]
+    found = [*_on_size(manifest), *_on_answers(manifest, corruptions)]
     for name, part in (("imagenet-c", corruptions or unlabelled), ("imagenet-r", renditions)):
         if part is not None:
             reached = isinstance(part, Corruptions) and part.design is not None and part.design.reached
@@ -55,6 +55,23 @@ def _on_size(manifest: Manifest) -> Iterator[str]:
             f"The model's input is {resized.partition(' ')[0]} pixels, and every picture of another size was resized "
             "to it after its corruption. Do not compare this result with models that saw the pictures as they were "
             "corrupted, nor with a baseline that did, such as the published one of 224x224."
+        )
+
+
+def _on_answers(manifest: Manifest, corruptions: Corruptions | None) -> Iterator[str]:
+    """Say what a model that names classes in words may be compared with, and what cannot be known of it."""
+    answers = manifest.benchmarks[0].protocol.answers
+    if answers is None:
+        return
+    yield (
+        f"The model was asked in words: {answers}. That is a protocol of its own: compare it with models that were "
+        "asked in the same way, and not with such as give logits. Answers come without probabilities, so there is no "
+        "top-5 error, no likelihood, no Brier score, no calibration error and no error by confidence."
+    )
+    if corruptions is not None and corruptions.baseline is not None and corruptions.baseline.exact:
+        yield (
+            f"CE and mCE divide by the errors of {corruptions.baseline.name}, which was not asked in words: they reach "
+            "across two protocols, and say less than the errors themselves."
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 
 import numpy as np
@@ -25,11 +26,13 @@ from oodometer.report.summary import (
     Strip,
     Summary,
     Unlabelled,
+    Unmapped,
 )
+from oodometer.report.unmapped import unmapped, unmapped_answers
 from oodometer.run_baseline import find_baseline
 from oodometer.store import BenchmarkRecord, Example, Manifest, RunStore, Table
 from oodometer.tables import by_corruption, of_clean, top5_misses
-from oodometer.types import CLEAN
+from oodometer.types import CLEAN, UNMAPPED
 
 __all__ = ["summarize"]
 
@@ -66,6 +69,7 @@ def summarize(store: RunStore, baseline: BaselineSpec = None) -> Summary:
         model=manifest.model,
         corruptions=corruptions,
         unlabelled=label_free,
+        unmapped=_unmapped(store, manifest.benchmark(_C)),
         renditions=renditions,
         notes=notes(manifest, corruptions, label_free, renditions),
         created=manifest.created,
@@ -129,6 +133,14 @@ def _unlabelled(store: RunStore, record: BenchmarkRecord | None) -> Unlabelled |
     return unlabelled(record, table, _counts(store, record, table)) if table.images else None
 
 
+def _unmapped(store: RunStore, record: BenchmarkRecord | None) -> Unmapped | None:
+    """Read how often answers named no class; ``None`` if nothing was asked in words."""
+    if record is None or record.protocol.answers is None:
+        return None
+    table = store.table(_C, next(name for name in record.label_spaces if name != _R))
+    return unmapped(record, table) if table.images else None
+
+
 def _renditions(store: RunStore, manifest: Manifest) -> Renditions | None:
     """Read the ImageNet-R part; ``None`` if there is none, or none of it has been measured yet."""
     record = manifest.benchmark(_R)
@@ -153,6 +165,9 @@ def _renditions(store: RunStore, manifest: Manifest) -> Renditions | None:
         gap=None if clean_hits is None else metrics.accuracy_gap(clean_hits, hits),
         losses=details.clean_losses(table, record),
         confidence=details.confidence(table),
+        unmapped=None
+        if record.protocol.answers is None
+        else metrics.proportion(of_clean(table, unmapped_answers(table))),
     )
 
 
@@ -259,8 +274,8 @@ def _strip(examples: list[Example], record: BenchmarkRecord) -> Strip:
         pictures=tuple(
             Picture(
                 condition=e.condition,
-                prediction=record.class_names[e.prediction],
-                confidence=e.confidence,
+                prediction="no class" if e.prediction == UNMAPPED else record.class_names[e.prediction],
+                confidence=None if math.isnan(e.confidence) else e.confidence,
                 right=e.prediction == e.label if record.labelled else None,
                 jpeg=e.jpeg,
             )

@@ -28,6 +28,8 @@ __all__ = [
     "Strip",
     "Summary",
     "Unlabelled",
+    "Unmapped",
+    "UnmappedRow",
 ]
 
 
@@ -261,13 +263,34 @@ class Unlabelled:
 
 
 @dataclass(frozen=True, slots=True)
+class UnmappedRow:
+    """One corruption: how often an answer named no class, at each severity from 1 up, and the mean of these shares."""
+
+    name: str
+    family: str
+    shares: tuple[Estimate, ...]
+    mean: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Unmapped:
+    """How often answers named no class, of a model that is asked in words: ``mean`` is over ``rows``."""
+
+    clean: Estimate | None
+    rows: tuple[UnmappedRow, ...]
+    extra: tuple[UnmappedRow, ...]
+    mean: Estimate | None
+
+
+@dataclass(frozen=True, slots=True)
 class Renditions:
     """The ImageNet-R part of a run.
 
     ``accuracy`` is the ImageNet-R accuracy, among the classes of ImageNet-R only; ``accuracy_unmasked`` is among all
     classes of the model. ``clean_accuracy`` is masked like ``accuracy``, on those clean images of the run whose class
     is in ImageNet-R, and ``gap`` is that less ``accuracy``; both are ``None`` if the run has no such images. They are
-    of ``clean_classes`` classes; ``same_classes`` says whether these are the classes of the renditions.
+    of ``clean_classes`` classes; ``same_classes`` says whether these are the classes of the renditions. ``unmapped`` is
+    how often an answer named no class, of a model that is asked in words.
     """
 
     dataset: str
@@ -281,15 +304,19 @@ class Renditions:
     gap: Estimate | None
     losses: Losses
     confidence: Confidence | None
+    unmapped: Estimate | None
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """One picture that the model saw, as JPEG, and what it said; ``right`` is ``None`` if that cannot be known."""
+    """One picture that the model saw, as JPEG, and what it said.
+
+    ``right`` is ``None`` if that cannot be known, ``confidence`` if the model named a class and no more.
+    """
 
     condition: Condition
     prediction: str
-    confidence: float
+    confidence: float | None
     right: bool | None
     jpeg: bytes
 
@@ -320,6 +347,7 @@ class Summary:
     """Everything that a report says about one run.
 
     ``corruptions`` are of images with labels, ``unlabelled`` of images without; a run has one of them at most.
+    ``unmapped`` is of either, and ``None`` for a model that gives logits.
     ``notes`` are the sentences that a reader must see before quoting a number. ``corruption_strips`` and
     ``rendition_strips`` are the pictures that were kept.
     """
@@ -327,6 +355,7 @@ class Summary:
     model: ModelRecord
     corruptions: Corruptions | None
     unlabelled: Unlabelled | None
+    unmapped: Unmapped | None
     renditions: Renditions | None
     notes: tuple[str, ...]
     created: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -17,12 +18,15 @@ from oodometer.report.headlines import headlines
 from oodometer.report.heat import LIGHT, step
 from oodometer.report.html import table_html
 from oodometer.report.layout import WIDTH, notes_grid, pairs_grid, plain_text, safe_text, table_grid, with_ends
-from oodometer.report.summary import Corruptions, Row, Summary, Unlabelled
+from oodometer.report.summary import Corruptions, Row, Summary, Unlabelled, Unmapped
 from oodometer.report.words import UNDEFINED, count, interval, percent
 
 __all__ = ["WIDTH", "ResultTable"]
 
 _HEAT = tuple(Style(color=text, bgcolor=background) for background, text in LIGHT)
+_Shares: typing.TypeAlias = tuple[str, Sequence[Estimate], Estimate]
+"""A corruption, a share at each severity, and the mean of these."""
+
 _CE = 20
 """How many characters of the heading of the last column are shown."""
 
@@ -60,6 +64,9 @@ def _parts(summary: Summary) -> Iterator[RenderableType]:
     if summary.unlabelled is not None and (summary.unlabelled.rows or summary.unlabelled.extra):
         yield _changes(summary.unlabelled)
         yield ""
+    if summary.unmapped is not None and (summary.unmapped.rows or summary.unmapped.extra):
+        yield _unmapped(summary.unmapped)
+        yield ""
     yield _numbers(summary)
     if summary.notes:
         yield ""
@@ -82,13 +89,25 @@ def _errors(part: Corruptions) -> Table:
 
 def _changes(part: Unlabelled) -> Table:
     """Tabulate how often every corruption at every severity changes the prediction."""
-    cells = [changes for row in (*part.rows, *part.extra) for changes in row.changes]
-    table = _by_severity("Changed predictions in percent, with 95 % intervals", "of", cells)
-    for row in (*part.rows, *part.extra):
-        if part.extra and row is part.extra[0]:
+    rows, extra = ([(row.name, row.changes, row.changed) for row in rows] for rows in (part.rows, part.extra))
+    return _shares("Changed predictions in percent, with 95 % intervals", rows, extra)
+
+
+def _unmapped(part: Unmapped) -> Table:
+    """Tabulate how often answers under every corruption at every severity named no class."""
+    rows, extra = ([(row.name, row.shares, row.mean) for row in rows] for rows in (part.rows, part.extra))
+    return _shares("Unmapped answers in percent, with 95 % intervals", rows, extra)
+
+
+def _shares(title: str, counted: Sequence[_Shares], extra: Sequence[_Shares]) -> Table:
+    """Tabulate shares under every corruption at every severity."""
+    table = _by_severity(title, "of", [cell for _, cells, _ in (*counted, *extra) for cell in cells])
+    for rows, heading in ((counted, ""), (extra, "in no mean:")):
+        if rows and heading:
             table.add_section()
-            table.add_row(Text("in no mean:", style="italic"))
-        table.add_row(safe_text(row.name), *map(_heated, row.changes), with_ends(row.changed))
+            table.add_row(Text(heading, style="italic"))
+        for name, cells, mean in rows:
+            table.add_row(safe_text(name), *map(_heated, cells), with_ends(mean))
     return table
 
 

@@ -145,9 +145,7 @@ class VisionLanguageModel:
         """Put one question, and keep the answer before anything else happens."""
         reply = self._client.ask(self._body(question), stopped)
         if self._kept is not None:
-            self._kept.put(
-                Answer(question.key, self._asker, question.space, question.image, reply.text, reply.finish)
-            )
+            self._kept.put(Answer(question.key, self._asker, question.space, question.image, reply.text, reply.finish))
         return reply
 
     def _body(self, question: _Question) -> dict[str, Any]:

@@ -36,7 +36,8 @@ def protocol(candidates: int | None) -> str:
         How many classes are named for each image; ``None`` for all.
     """
     asked = hashlib.sha256(TEMPLATE.encode()).hexdigest()[:8]
-    among = "all classes" if candidates is None else f"{candidates} classes drawn for each image"
+    drawn = f"{candidates} classes drawn for each image, the true one among them"
+    among = "all classes" if candidates is None else drawn
     return f"free-text answers among {among} (question {asked}, rules {RULES})"
 
 
