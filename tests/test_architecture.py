@@ -22,7 +22,7 @@ LAYERS = [
     {"run_baseline"},
     {"pairing"},
     {"report", "plan"},
-    {"pictures", "prebuilt"},
+    {"inputs", "pictures", "prebuilt"},
     {"road", "run", "running", "building", "precision", "questions"},
     {"evaluation", "comparison", "merging"},
     {"strength_curves"},

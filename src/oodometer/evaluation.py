@@ -17,16 +17,16 @@ from pathlib import Path
 
 import numpy as np
 
-from oodometer import arguments, plan
+from oodometer import plan
 from oodometer.continuing import environment
-from oodometer.datasets import Unlabelled, imagenet1k, open_dataset, open_folder
-from oodometer.datasets import imagenet_r as imagenet_r_classes
 from oodometer.errors import ArgumentError, DatasetError, StoreError
+from oodometer.inputs import open_data, open_renditions
 from oodometer.meter import Meter
 from oodometer.metrics import Baseline, BaselineSpec
 from oodometer.models import AdaptedModel, ModelOptions, Normalization, kind_of_answers, load_model
-from oodometer.outfolder import check_apart, exclusive
+from oodometer.outfolder import exclusive
 from oodometer.plan import Benchmark
+from oodometer.prebuilt import Settled, settle
 from oodometer.precision import steps
 from oodometer.progress import Observer, ProgressBar, Silent
 from oodometer.questions import questions
@@ -37,7 +37,10 @@ from oodometer.running import RunningResult
 from oodometer.store import ANSWERS, FORMAT, Manifest, ModelRecord, RunStore, Table
 from oodometer.types import AnsweringModel, Classifier, CorruptedDataset, Dataset, Protocol
 
-__all__ = ["evaluate", "evaluate_benchmarks", "open_clean"]
+__all__ = ["evaluate", "evaluate_benchmarks"]
+
+MAKING = {"encoding": "memory", "edition": "imagenet224", "method": "fast"}
+"""How pictures are corrupted on the way unless something else is asked for."""
 
 SAME_CONFIDENCE = 0.05
 """By what part two confidences of one model in one picture may differ: the float noise of another batch is below."""
@@ -45,19 +48,20 @@ SAME_CONFIDENCE = 0.05
 
 def evaluate(
     model: object,
-    data: str | os.PathLike[str] | Dataset,
+    data: str | os.PathLike[str] | Dataset | CorruptedDataset,
     out: str | os.PathLike[str] | None = None,
     *,
+    clean: str | os.PathLike[str] | Dataset | None = None,
     imagenet_r: str | os.PathLike[str] | None = None,
     labels: str | Path | Mapping[str, int | str] | None = None,
     classes: int | None = None,
     label_space: str | None = None,
     unlabelled: bool = False,
     corruptions: str | Sequence[str] = "imagenet-c",
-    preprocess: str = "imagenet224",
-    encoding: str = "memory",
-    edition: str = "imagenet224",
-    method: str = "fast",
+    preprocess: str | None = None,
+    encoding: str | None = None,
+    edition: str | None = None,
+    method: str | None = None,
     baseline: BaselineSpec = "auto",
     model_options: ModelOptions | None = None,
     seed: int = 0,
@@ -70,6 +74,8 @@ def evaluate(
 ) -> Run:
     """Evaluate a classifier on clean images, on their corruptions and, if given, on renditions.
 
+    The corruptions are made on the way, or the pictures of a set are taken as they were corrupted before.
+
     A run that was stopped, by whatever, is continued when the same call is made again; the result is the same to the
     last digit.
 
@@ -80,9 +86,14 @@ def evaluate(
         ``predict(images) -> logits``: uint8, N x height x width x 3, RGB, to float, N x classes.
     data
         The clean images: a folder of class folders named by wnid, any folder with ``labels``, whatever else
-        ``oodometer.open_dataset`` opens as a ``Dataset``, or a ``Dataset`` itself.
+        ``oodometer.open_dataset`` opens as a ``Dataset``, or a ``Dataset`` itself. Or pictures that were corrupted
+        before, such as ``"imagenet-c:PATH"`` or what ``oodometer.build`` made: a ``CorruptedDataset``.
     out
         The run's folder. Without it the run lives as long as the returned object.
+    clean
+        The clean images of pictures that were corrupted before, unless their set has them; in the same forms. They are
+        matched by class and name, and taken as they are if they have the pictures' size, else through the geometry that
+        made these. Without any there is no clean error, no relative mCE and no gap.
     imagenet_r
         The folder of ImageNet-R, or of other renditions in its layout.
     labels, classes, label_space
@@ -95,14 +106,16 @@ def evaluate(
     corruptions
         ``"imagenet-c"`` (the 15), ``"extra"`` (the other 4), ``"all"``, ``"own"``, a family, or names.
     preprocess
-        ``"imagenet224"`` (shorter side to 256, central crop of 224), ``"inception299"`` (the central 0.875 of each side
-        to 299), ``"tiny64"`` (the whole to 64 x 64) or ``"none"`` (the files have their final size).
+        ``"imagenet224"`` (shorter side to 256, central crop of 224; the default), ``"inception299"`` (the central 0.875
+        of each side to 299), ``"tiny64"`` (the whole to 64 x 64) or ``"none"`` (the files have their final size; the
+        default for pictures that were corrupted before).
     encoding
-        ``"memory"``, or ``"jpeg85"``: corrupted images pass through JPEG of quality 85 as in the published files.
+        ``"memory"`` (the default), or ``"jpeg85"``: corrupted images pass through JPEG of quality 85 as in the
+        published files. This and the next two are of pictures that are corrupted on the way.
     edition
-        Which published table of strengths; ``"imagenet224"`` is ImageNet-C.
+        Which published table of strengths; ``"imagenet224"`` (the default) is ImageNet-C.
     method
-        ``"fast"`` or ``"reference"``; see ``oodometer.corrupt``.
+        ``"fast"`` (the default) or ``"reference"``; see ``oodometer.corrupt``.
     baseline
         What CE and mCE are divided by: the name of a published baseline, a JSON file, the folder of another run (whose
         own uncertainty is then in the intervals), or ``None``. ``"auto"`` is ``"alexnet"`` for the 1000 classes of
@@ -110,7 +123,7 @@ def evaluate(
     model_options
         How the model is run, and what is made of its inputs and outputs: device, precision, normalization and more.
     seed
-        Of the corruptions and of the order of the images.
+        Of the corruptions and of the order of the images; only of the order, if they were corrupted before.
     limit
         Take only so many images, the first of the seeded order.
     precision
@@ -138,21 +151,37 @@ def evaluate(
         For everything that a user can mend: ``ArgumentError``, ``DatasetError``, ``ModelError``, ``MissingDataError``,
         ``MetricError`` and ``StoreError`` (see ``oodometer.errors``). Nothing is left half-written.
     """
-    dataset = open_clean(data, out, labels=labels, classes=classes, label_space=label_space, unlabelled=unlabelled)
-    protocol = plan.make_protocol(
-        corruptions=corruptions, preprocess=preprocess, encoding=encoding, edition=edition, method=method, seed=seed
+    found = open_data(data, out, labels=labels, classes=classes, label_space=label_space, unlabelled=unlabelled)
+    settled = _settled(
+        found,
+        clean,
+        out,
+        corruptions=corruptions,
+        preprocess=preprocess,
+        encoding=encoding,
+        edition=edition,
+        method=method,
+        seed=seed,
     )
-    protocol = replace(protocol, answers=kind_of_answers(model, model_options))
+    answers = kind_of_answers(model, model_options)
     if unlabelled:
         if baseline not in ("auto", "none", None):
             raise ArgumentError("Images without labels have no errors that a baseline could be compared with.")
         baseline = None
-    masked = imagenet_r is not None
     benchmarks = [
-        plan.corrupted(dataset, protocol, limit=limit, masked=masked, precision=precision, paired=paired),
+        plan.corrupted(
+            settled.dataset,
+            replace(settled.protocol, answers=answers),
+            lacking=settled.lacking,
+            limit=limit,
+            masked=imagenet_r is not None,
+            precision=precision,
+            paired=paired,
+        )
     ]
     if imagenet_r is not None:
-        benchmarks.append(plan.renditions(_open_renditions(imagenet_r, out, dataset), protocol))
+        renditions = open_renditions(imagenet_r, out, found.name, found.label_space)
+        benchmarks.append(plan.renditions(renditions, replace(settled.renditions, answers=answers)))
     return evaluate_benchmarks(
         model,
         benchmarks,
@@ -164,54 +193,30 @@ def evaluate(
     )
 
 
-def open_clean(
-    data: str | os.PathLike[str] | Dataset,
-    out: str | os.PathLike[str] | None = None,
+def _settled(
+    found: Dataset | CorruptedDataset,
+    clean: str | os.PathLike[str] | Dataset | None,
+    out: str | os.PathLike[str] | None,
     *,
-    labels: str | Path | Mapping[str, int | str] | None,
-    classes: int | None,
-    label_space: str | None,
-    unlabelled: bool = False,
-) -> Dataset:
-    """Open the clean images, whatever they are kept as, or take a data set as it is; see ``evaluate``."""
-    # Without labels these two say what the model's classes are, not what the images show.
-    of_images = (None, None) if unlabelled else (classes, label_space)
-    if isinstance(data, (str, os.PathLike)):
-        _check_apart(out, arguments.path("The data", data))
-        found = open_dataset(data, labels=labels, classes=of_images[0], label_space=of_images[1], unlabelled=unlabelled)
-        if found.label_space == imagenet_r_classes():
-            # Renditions as clean images are scored among all classes; it is ``imagenet_r`` that masks.
-            found.label_space = imagenet1k()
-    elif not hasattr(data, "samples"):
-        raise ArgumentError(f"The data must be a folder or a Dataset, not {data!r}.")
-    elif (labels, *of_images) != (None, None, None):
-        raise ArgumentError("labels, classes and label_space belong to a folder; a Dataset has its own.")
-    else:
-        found = data
+    corruptions: str | Sequence[str],
+    preprocess: str | None,
+    seed: int,
+    **making: str | None,
+) -> Settled:
+    """Settle what the model is to see: stored pictures, or such as are made by ``encoding``, ``edition``, ``method``."""
     if isinstance(found, CorruptedDataset):
-        raise ArgumentError(
-            f"{found.name} holds corrupted images ({found.conditions[0]}, ...), and the data are clean images, "
-            "which are corrupted on the way. For one of its cells open it with oodometer.open_dataset, and "
-            'evaluate open_dataset(...).cell("fog", 3).'
+        return settle(
+            found, clean=clean, out=out, corruptions=corruptions, preprocess=preprocess, seed=seed, given=making
         )
-    return Unlabelled(found, classes, label_space) if unlabelled else found
-
-
-def _open_renditions(imagenet_r: str | os.PathLike[str], out: str | os.PathLike[str] | None, clean: Dataset) -> Dataset:
-    """Open the folder of renditions, for a model that the clean images show to be of the 1000 classes."""
-    if clean.label_space != imagenet1k():
+    if clean is not None:
         raise ArgumentError(
-            f"ImageNet-R is for models of the 1000 classes of ImageNet; the label space of {clean.name} is "
-            f"{clean.label_space.name}. Evaluate it without ImageNet-R."
+            f"{found.name} holds clean images, which are corrupted on the way; clean goes with pictures that were "
+            "corrupted before."
         )
-    folder = arguments.path("ImageNet-R", imagenet_r)
-    _check_apart(out, folder)
-    return open_folder(folder, label_space=imagenet_r_classes())
-
-
-def _check_apart(out: str | os.PathLike[str] | None, folder: Path) -> None:
-    if out is not None:
-        check_apart(arguments.path("The run's folder", out), folder)
+    choices = MAKING | {name: choice for name, choice in making.items() if choice is not None}
+    preprocess = "imagenet224" if preprocess is None else preprocess
+    protocol = plan.make_protocol(corruptions=corruptions, preprocess=preprocess, seed=seed, **choices)
+    return Settled(found, protocol, protocol)
 
 
 def evaluate_benchmarks(
@@ -245,7 +250,7 @@ def evaluate_benchmarks(
                 store.check_same_plan(manifest)
                 if baseline != "auto":
                     store.write_manifest(replace(store.read_manifest(), baseline=manifest.baseline))
-            execution = _settled(execution, store, loaded, benchmarks[0])
+            execution = _sized(execution, store, loaded, benchmarks[0])
             manifest = replace(manifest, batch_size=execution.batch_size)
             if isinstance(loaded, AnsweringModel):
                 _announce(loaded, benchmarks, store, observer)
@@ -280,7 +285,7 @@ def _announce(model: AnsweringModel, benchmarks: Sequence[Benchmark], store: Run
         observer.say(model.expect(store.path / ANSWERS, asked, picture.shape))
 
 
-def _settled(execution: Execution, store: RunStore, model: Classifier, benchmark: Benchmark) -> Execution:
+def _sized(execution: Execution, store: RunStore, model: Classifier, benchmark: Benchmark) -> Execution:
     """Settle on a batch size, if it was left to us: that of the run, so that it ends the same to the last digit."""
     found = store.read_manifest().batch_size if store.exists() else None
     most = len(benchmark.order) // 4  # so that a run is some blocks at least, and can be stopped between them

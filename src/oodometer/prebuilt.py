@@ -8,21 +8,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
 import msgspec
 
 from oodometer import arguments, plan
-from oodometer.datasets import build_manifest, match, open_dataset
+from oodometer.datasets import build_manifest, match, open_dataset, path_of
 from oodometer.errors import ArgumentError, DatasetError, ImageError
 from oodometer.outfolder import check_apart
 from oodometer.preprocess import PREPROCESS
 from oodometer.stored import CleanImages, StoredSet
 from oodometer.types import Condition, CorruptedDataset, Dataset, Preprocess, Protocol, Stored
 
-__all__ = ["Prebuilt", "settle"]
+__all__ = ["Settled", "settle"]
 
 _KINDS = {
     "imagenet-1k": "imagenet-c",
@@ -40,21 +40,16 @@ _LOOKS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Prebuilt:
-    """A set whose evaluation is settled; ``unavailable`` maps corruptions that it lacks to the reason."""
+class Settled:
+    """What is settled of an evaluation; ``lacking`` maps corruptions that a set of stored pictures lacks to the reason.
 
-    dataset: StoredSet
+    ``renditions`` is the protocol of pictures that are not corrupted, beside those.
+    """
+
+    dataset: Dataset | StoredSet
     protocol: Protocol
-    unavailable: Mapping[str, str]
-
-    @property
-    def renditions_protocol(self) -> Protocol:
-        """The protocol of renditions, which go through the geometry that the pictures of the set went through."""
-        stored = self.protocol.stored
-        made_by = None if stored is None else stored.preprocess
-        own = self.protocol.preprocess
-        geometry = own if own.name != "none" else made_by or PREPROCESS["imagenet224"]
-        return replace(self.protocol, preprocess=geometry, encoding="memory", stored=None)
+    renditions: Protocol
+    lacking: Mapping[str, str] = field(default_factory=dict)
 
 
 def settle(
@@ -66,7 +61,7 @@ def settle(
     preprocess: str | None,
     seed: int,
     given: Mapping[str, str | None],
-) -> Prebuilt:
+) -> Settled:
     """Settle the evaluation of a set of corrupted pictures.
 
     Parameters
@@ -104,6 +99,8 @@ def settle(
             f"{dataset.name} has none of the corruptions asked for. It has {', '.join(there)}: name those to evaluate."
         )
     found = _clean(dataset, clean, out, manifest)
+    if not chosen and found is None:
+        raise ArgumentError(f"No corruptions were asked for, and {dataset.name} has no clean images either.")
     stored = replace(
         _described(dataset, manifest),
         severities={name: there[name] for name in chosen},
@@ -118,9 +115,21 @@ def settle(
         seed=arguments.whole("seed", seed),
         stored=stored,
     )
-    unavailable = {name: f"it is not in {dataset.name}" for name in asked if name not in there}
     source = manifest["source"]["digest"] if manifest else ""
-    return Prebuilt(StoredSet(dataset, found, source, getattr(dataset, "notes", ())), protocol, unavailable)
+    return Settled(
+        StoredSet(dataset, found, source, getattr(dataset, "notes", ())),
+        protocol,
+        _of_renditions(protocol),
+        {name: f"it is not in {dataset.name}" for name in asked if name not in there},
+    )
+
+
+def _of_renditions(protocol: Protocol) -> Protocol:
+    """Return the protocol of renditions, which go through the geometry that the pictures of the set went through."""
+    stored, geometry = protocol.stored, protocol.preprocess
+    if geometry.name == "none":
+        geometry = (None if stored is None else stored.preprocess) or PREPROCESS["imagenet224"]
+    return replace(protocol, preprocess=geometry, encoding="memory", edition="imagenet224", method="fast", stored=None)
 
 
 def _severities(conditions: Sequence[Condition]) -> dict[str, tuple[int, ...]]:
@@ -178,7 +187,7 @@ def _opened(
 ) -> Dataset:
     if isinstance(given, str | os.PathLike):
         if out is not None:
-            check_apart(arguments.path("The run's folder", out), arguments.path("The clean images", given))
+            check_apart(arguments.path("The run's folder", out), path_of(given))
         found = open_dataset(given, label_space=dataset.label_space)
     else:
         found = given

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from oodometer import metrics, plan
 from oodometer.corruptions.severity import STRONGEST
 from oodometer.errors import ArgumentError, DatasetError, MetricError, MissingDataError
-from oodometer.evaluation import open_clean
 from oodometer.families import SEVERITIES
+from oodometer.inputs import open_clean
 from oodometer.metrics import Estimate
 from oodometer.metrics.strength import bisected, half_strength
 from oodometer.models import ModelOptions, kind_of_answers, load_model

@@ -40,8 +40,9 @@ def demo(out: str) -> None:
     "--data",
     required=True,
     metavar="DATA",
-    help="Clean images: class folders, shards, KIND:PATH; see --labels.",
+    help="Clean images (class folders, shards, KIND:PATH), or corrupted before (imagenet-c:PATH, a build).",
 )
+@click.option("--clean", metavar="DATA", help="The clean images of pictures that were corrupted before.")
 @click.option("-o", "--out", metavar="RUN", help="The run's folder; the same command continues a stopped run.")
 @click.option("--imagenet-r", metavar="DIR", help="ImageNet-R, or other renditions in its layout.")
 @click.option("--labels", metavar="FILE", help="CSV (name,label) or JSON: the class index or wnid of a folder or file.")
@@ -51,13 +52,12 @@ def demo(out: str) -> None:
 @click.option("--corruptions", default="imagenet-c", show_default=True, help="A group, a family, or names with commas.")
 @click.option(
     "--preprocess",
-    default="imagenet224",
-    show_default=True,
+    show_default="imagenet224; none for pictures that were corrupted before",
     help="imagenet224, inception299, tiny64, or none for cropped files.",
 )
-@click.option("--encoding", default="memory", show_default=True, help="memory, or jpeg85 as in the published files.")
-@click.option("--edition", default="imagenet224", show_default=True, help="Which published table of strengths.")
-@click.option("--method", default="fast", show_default=True, help="fast or reference.")
+@click.option("--encoding", show_default="memory", help="memory, or jpeg85 as in the published files.")
+@click.option("--edition", show_default="imagenet224", help="Which published table of strengths.")
+@click.option("--method", show_default="fast", help="fast or reference.")
 @click.option(
     "--baseline",
     default="auto",

@@ -14,7 +14,7 @@ from oodometer.datasets.label_spaces import (
     imagenet_r,
 )
 from oodometer.datasets.matching import match
-from oodometer.datasets.opening import open_dataset
+from oodometer.datasets.opening import open_dataset, path_of
 from oodometer.datasets.published import style
 from oodometer.datasets.recognise import Look, recognise
 from oodometer.datasets.scan import class_and_file
@@ -39,6 +39,7 @@ __all__ = [
     "match",
     "open_dataset",
     "open_folder",
+    "path_of",
     "recognise",
     "style",
 ]

@@ -23,7 +23,7 @@ from oodometer.datasets.tar import open_tar
 from oodometer.errors import ArgumentError, DatasetError, unknown_name
 from oodometer.types import CorruptedDataset, Dataset, LabelSpace, Orientation, Sample
 
-__all__ = ["open_dataset"]
+__all__ = ["open_dataset", "path_of"]
 
 
 def open_dataset(
@@ -108,6 +108,11 @@ def _note_on_indices(space: LabelSpace, labelling: Labelling) -> tuple[str, ...]
         f"The labels are class indices without names, taken for {space.width} classes of your own; say so "
         "(label_space) if they are those of ImageNet or another known set.",
     )
+
+
+def path_of(spec: str | os.PathLike[str]) -> Path:
+    """Return the path in a specification, without the kind; raises ``ArgumentError`` for a kind that is not known."""
+    return Path(_parsed(spec)[1])
 
 
 def _parsed(spec: str | os.PathLike[str]) -> tuple[str | None, str]:

@@ -1,0 +1,83 @@
+"""What is to be evaluated: data sets opened as an evaluation takes them, and apart from the folder of the run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from oodometer import arguments
+from oodometer.datasets import Unlabelled, imagenet1k, open_dataset, open_folder, path_of
+from oodometer.datasets import imagenet_r as imagenet_r_classes
+from oodometer.errors import ArgumentError
+from oodometer.outfolder import check_apart
+from oodometer.types import CorruptedDataset, Dataset, LabelSpace
+
+__all__ = ["open_clean", "open_data", "open_renditions"]
+
+
+def open_data(
+    data: str | os.PathLike[str] | Dataset | CorruptedDataset,
+    out: str | os.PathLike[str] | None = None,
+    *,
+    labels: str | Path | Mapping[str, int | str] | None,
+    classes: int | None,
+    label_space: str | None,
+    unlabelled: bool = False,
+) -> Dataset | CorruptedDataset:
+    """Open images, clean or corrupted, whatever they are kept as, or take a data set as it is; see ``evaluate``."""
+    # Without labels these two say what the model's classes are, not what the images show.
+    of_images = (None, None) if unlabelled else (classes, label_space)
+    found: Any = data
+    if isinstance(data, (str, os.PathLike)):
+        _check_apart(out, path_of(data))
+        found = open_dataset(data, labels=labels, classes=of_images[0], label_space=of_images[1], unlabelled=unlabelled)
+        if found.label_space == imagenet_r_classes():
+            # Renditions as clean images are scored among all classes; it is ``imagenet_r`` that masks.
+            found.label_space = imagenet1k()
+    elif not hasattr(data, "samples"):
+        raise ArgumentError(f"The data must be a folder or a Dataset, not {data!r}.")
+    elif (labels, *of_images) != (None, None, None):
+        raise ArgumentError("labels, classes and label_space belong to a folder; a Dataset has its own.")
+    if not unlabelled:
+        return found  # type: ignore[no-any-return]  # one of the two
+    if isinstance(found, CorruptedDataset):
+        raise ArgumentError(f"{found.name} holds corrupted images; without labels only clean ones can be evaluated.")
+    return Unlabelled(found, classes, label_space)
+
+
+def open_clean(
+    data: str | os.PathLike[str] | Dataset,
+    *,
+    labels: str | Path | Mapping[str, int | str] | None,
+    classes: int | None,
+    label_space: str | None,
+) -> Dataset:
+    """Open clean images as ``open_data`` does, where corrupted ones are of no use."""
+    found = open_data(data, labels=labels, classes=classes, label_space=label_space)
+    if isinstance(found, CorruptedDataset):
+        raise ArgumentError(
+            f"{found.name} holds corrupted images ({found.conditions[0]}, ...), and the data are clean images, "
+            "which are corrupted on the way. Give the clean ones."
+        )
+    return found
+
+
+def open_renditions(
+    imagenet_r: str | os.PathLike[str], out: str | os.PathLike[str] | None, name: str, space: LabelSpace
+) -> Dataset:
+    """Open the folder of renditions, for a model that the images to go with them show to be of the 1000 classes."""
+    if space != imagenet1k():
+        raise ArgumentError(
+            f"ImageNet-R is for models of the 1000 classes of ImageNet; the label space of {name} is {space.name}. "
+            "Evaluate it without ImageNet-R."
+        )
+    folder = arguments.path("ImageNet-R", imagenet_r)
+    _check_apart(out, folder)
+    return open_folder(folder, label_space=imagenet_r_classes())
+
+
+def _check_apart(out: str | os.PathLike[str] | None, folder: Path) -> None:
+    if out is not None:
+        check_apart(arguments.path("The run's folder", out), folder)
