@@ -203,7 +203,7 @@ def _settled(
     seed: int,
     **making: str | None,
 ) -> Settled:
-    """Settle what the model is to see: stored pictures, or such as are made by ``encoding``, ``edition``, ``method``."""
+    """Settle what the model is to see: stored pictures, or such as ``encoding``, ``edition`` and ``method`` make."""
     if isinstance(found, CorruptedDataset):
         return settle(
             found, clean=clean, out=out, corruptions=corruptions, preprocess=preprocess, seed=seed, given=making

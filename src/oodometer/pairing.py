@@ -12,6 +12,7 @@ from oodometer.metrics import Baseline
 from oodometer.metrics.incomplete import Spread, mce_spread
 from oodometer.run_baseline import same_protocol
 from oodometer.store import RunStore, Table
+from oodometer.tables import counted_names
 from oodometer.types import Protocol
 
 __all__ = ["Partner", "difference", "find_partner"]
@@ -77,4 +78,4 @@ def difference(table: Table, other: Table, baseline: Baseline | None) -> Spread:
         np.array([other.conditions.index(condition) for condition in table.conditions], dtype=np.intp),
     )
     outcomes = table.misses.astype(np.int8) - np.ma.getdata(other.misses)[at]
-    return mce_spread(outcomes, [c.corruption for c in table.conditions], baseline)
+    return mce_spread(outcomes, counted_names(table.conditions), baseline)

@@ -21,6 +21,7 @@ from oodometer.pairing import difference
 from oodometer.plan import Benchmark
 from oodometer.progress import Observer
 from oodometer.store import RunStore, Step, Table
+from oodometer.tables import counted_names
 
 __all__ = ["steps"]
 
@@ -96,7 +97,7 @@ class _Choice:
         try:
             if partner is not None:
                 return difference(table, partner.table, self._baseline)
-            return mce_spread(table.misses, [c.corruption for c in table.conditions], self._baseline)
+            return mce_spread(table.misses, counted_names(table.conditions), self._baseline)
         except MetricError:
             return None
 

@@ -141,7 +141,8 @@ def drive(
     # Decoders have threads of their own, or the corruption of a block would wait for the decoding of the next.
     with _pool(execution.workers) as decoders, _pool(execution.workers) as pool:
         for begun in _blocks(decoders, source, benchmark, step, done, execution):
-            shape = check_shapes(begun.samples, begun.images, benchmark.protocol, shape)
+            if begun.images:
+                shape = check_shapes(begun.samples, begun.images, benchmark.protocol, shape)
             batches = _batches(begun, benchmark, step, execution.batch_size)
             kept = (1 if len(batches) > 1 else EXAMPLES) if examples and complete else 0
             predicted, faults = list[_Predicted](), dict[int, Skipped]()

@@ -13,7 +13,7 @@ from oodometer import arguments, metrics
 from oodometer.errors import ArgumentError, MetricError
 from oodometer.metrics import BaselineSpec, Estimate
 from oodometer.report import ResultTable, Summary, summarize, write_report
-from oodometer.report.details import prediction_changes
+from oodometer.report.details import NO_CLEAN, prediction_changes
 from oodometer.report.summary import Corruptions
 from oodometer.scoring import TOP
 from oodometer.store import Manifest, RunStore, Skipped, Table
@@ -64,14 +64,17 @@ class Run:
 
     @property
     def errors(self) -> dict[str, tuple[float, ...]]:
-        """The top-1 error at each severity, by corruption; the extra ones too if they were run."""
+        """The top-1 error at each severity, by corruption; the extra ones too if they were run.
+
+        What has not all five severities is not here; see ``under``.
+        """
         part = self._corruptions(None)
         return {row.name: tuple(e.value for e in row.errors) for row in (*part.rows, *part.extra)}
 
     @property
     def clean_error(self) -> Estimate:
-        """The top-1 error on the clean images."""
-        return self._corruptions(None).clean_error
+        """The top-1 error on the clean images; ``MetricError`` if there were none."""
+        return _there("clean error", self._corruptions(None).clean_error, NO_CLEAN)
 
     @property
     def changes(self) -> dict[str, tuple[float, ...]]:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from oodometer.errors import MetricError
 from oodometer.families import IMAGENET_C, SEVERITIES
-from oodometer.metrics import Baseline, Estimate, accuracy, mce_estimate, mean_corruption_error_estimate
+from oodometer.metrics import (
+    Baseline,
+    Estimate,
+    Misses,
+    accuracy,
+    mce_estimate,
+    mean_corruption_error_estimate,
+    mean_error_estimate,
+)
 from oodometer.store import Block, Table
-from oodometer.tables import of_clean, predictions
+from oodometer.tables import of_clean, predictions, with_all_severities
 from oodometer.types import CLEAN, Condition
 
 __all__ = ["RunningResult"]
@@ -78,9 +86,14 @@ class RunningResult:
         if not self._misses:
             return ""
         misses = dict(zip(self._conditions, np.ma.concatenate(self._misses).T, strict=True))  # type: ignore[no-untyped-call]
-        if not all(Condition(name, s) in misses for name in IMAGENET_C for s in SEVERITIES):
-            return f"accuracy {_short(accuracy(~misses[CLEAN]))}" if self._labelled else ""
-        counted = {name: np.ma.stack([misses[Condition(name, s)] for s in SEVERITIES], axis=1) for name in IMAGENET_C}
+        whole = with_all_severities(self._conditions)
+        counted = {
+            name: np.ma.stack([misses[Condition(name, s)] for s in SEVERITIES], axis=1)
+            for name in IMAGENET_C
+            if name in whole
+        }
+        if len(counted) < len(IMAGENET_C):
+            return self._partial(counted, misses)
         if not self._labelled:
             return f"prediction changes {_short(mean_corruption_error_estimate(counted))}"
         try:
@@ -89,6 +102,14 @@ class RunningResult:
             return f"mCE {_short(mce_estimate(counted, self._baseline))}"
         except MetricError:  # a condition lacks images
             return ""
+
+    def _partial(self, counted: Misses, misses: Mapping[Condition, NDArray[np.bool_]]) -> str:
+        """Say something without all of the 15 corruptions: the clean accuracy, or else the mean of those there are."""
+        if not self._labelled:
+            return ""
+        if CLEAN in misses:
+            return f"accuracy {_short(accuracy(~misses[CLEAN]))}"
+        return f"mean error of {len(counted)} corruptions {_short(mean_error_estimate(counted))}" if counted else ""
 
 
 def _short(estimate: Estimate) -> str:

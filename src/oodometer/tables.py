@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,13 +12,25 @@ from oodometer.families import SEVERITIES
 from oodometer.store import Table
 from oodometer.types import CLEAN, Condition
 
-__all__ = ["by_corruption", "of_clean", "predictions", "seen_only", "top5_misses"]
+__all__ = [
+    "by_corruption",
+    "counted_names",
+    "of_clean",
+    "other_cells",
+    "predictions",
+    "seen_only",
+    "top5_misses",
+    "with_all_severities",
+]
 
 _Dtype = typing.TypeVar("_Dtype", bound=np.generic)
 
 
 def by_corruption(table: Table, values: NDArray[_Dtype]) -> dict[str, NDArray[_Dtype]]:
-    """Arrange one value for each image and condition by corruption.
+    """Arrange one value for each image and condition by corruption, for those with the five published severities.
+
+    A mean over other severities is not comparable to anything, so what has not all five is left out; see
+    ``other_cells``.
 
     Parameters
     ----------
@@ -32,12 +45,34 @@ def by_corruption(table: Table, values: NDArray[_Dtype]) -> dict[str, NDArray[_D
         By corruption name, in the table's order: images x severities from 1 up.
     """
     column = {condition: k for k, condition in enumerate(table.conditions)}
-    names = dict.fromkeys(c.corruption for c in table.conditions if c != CLEAN)
-    return {name: values[:, [column[Condition(name, s)] for s in SEVERITIES]] for name in names}
+    return {name: values[:, [column[cell] for cell in _cells(name)]] for name in with_all_severities(table.conditions)}
+
+
+def with_all_severities(conditions: Sequence[Condition]) -> tuple[str, ...]:
+    """Return the corruptions of which all five published severities are among some conditions, in their order."""
+    there = set(conditions)
+    names = dict.fromkeys(condition.corruption for condition in conditions if condition != CLEAN)
+    return tuple(name for name in names if there.issuperset(_cells(name)))
+
+
+def counted_names(conditions: Sequence[Condition]) -> list[str]:
+    """Return the corruption of each condition, but ``""`` for those that belong to no mean over five severities."""
+    counted = {cell for name in with_all_severities(conditions) for cell in _cells(name)}
+    return [condition.corruption if condition in counted else "" for condition in conditions]
+
+
+def other_cells(table: Table) -> tuple[Condition, ...]:
+    """Return the corrupted conditions that ``by_corruption`` leaves out."""
+    names = zip(table.conditions, counted_names(table.conditions), strict=True)
+    return tuple(condition for condition, name in names if not name and condition != CLEAN)
+
+
+def _cells(name: str) -> tuple[Condition, ...]:
+    return tuple(Condition(name, severity) for severity in SEVERITIES)
 
 
 def of_clean(table: Table, values: NDArray[_Dtype]) -> NDArray[_Dtype]:
-    """Pick the values of the clean images: one for each image."""
+    """Pick the values of the clean images, which must be among the conditions: one for each image."""
     found: NDArray[_Dtype] = values[:, table.conditions.index(CLEAN)]
     return found
 

@@ -21,6 +21,7 @@ from oodometer.metrics import Baseline, BaselineSpec, Estimate, Misses
 from oodometer.report.details import defined
 from oodometer.run import Run
 from oodometer.run_baseline import find_baseline
+from oodometer.types import Protocol
 
 __all__ = ["compare"]
 
@@ -230,13 +231,18 @@ def _accuracy(right: NDArray[np.float64]) -> Estimate:
     return metrics.bounded_mean(right, 0, 1)
 
 
+def _draws(protocol: Protocol) -> int | None:
+    """Return the seed of the corruptions; of stored pictures that of the run is of their order alone."""
+    return protocol.seed if protocol.stored is None else protocol.stored.seed
+
+
 def _notes(sides: Sequence[_Side], names: Sequence[str], baseline: Baseline | None, *, chosen: bool) -> Iterator[str]:
     """Say what a reader must know, though it does not forbid the comparison."""
     manifests = [side.run.manifest for side in sides]
     elsewhere = dict.fromkeys(c for side in sides for c in side.corrupted.misses if c not in names)
     if elsewhere:
         yield f"Corruptions that not all runs have are left out: {', '.join(elsewhere)}."
-    if len({m.benchmark(C).protocol.seed for m in manifests}) > 1:  # type: ignore[union-attr]  # checked before
+    if len({_draws(m.benchmark(C).protocol) for m in manifests}) > 1:  # type: ignore[union-attr]  # checked before
         yield "The runs have different seeds, so their images were corrupted by different draws."
     if len({m.model.resized for m in manifests}) > 1:
         yield "The models resized the pictures to different sizes after the corruption."

@@ -63,13 +63,15 @@ def _difference(one: BenchmarkRecord, other: BenchmarkRecord) -> str:
     """Say in what two records differ that makes their numbers mean different things; empty if in nothing."""
     if (one.label_spaces[0], one.classes) != (other.label_spaces[0], other.classes):
         return f"their label spaces differ: {one.label_spaces[0]} and {other.label_spaces[0]}, or their classes."
+    # First, since pictures that are stored and such as are made on the way have different files anyway.
+    if found := same_protocol(one.protocol, other.protocol):
+        return f"their protocols differ. {found}"
     if one.digest != other.digest:
         return (
             f"their images differ: {one.dataset} and {other.dataset} (images were added, removed, renamed, relabelled "
             "or replaced)."
         )
-    found = same_protocol(one.protocol, other.protocol)
-    return f"their protocols differ. {found}" if found else ""
+    return ""
 
 
 def shared(runs: Sequence[Run], benchmark: str, label_space: str) -> tuple[Outcomes, ...]:

@@ -41,7 +41,8 @@ _OPENING = threading.Lock()
 class BuiltSet:
     """A build, as a ``CorruptedDataset``; cells are opened when they are asked for, and must hold the same images.
 
-    ``samples`` have their sizes under the first condition. ``has_clean`` says whether the uncorrupted pictures are there.
+    ``samples`` have their sizes under the first condition. ``has_clean`` says whether the uncorrupted pictures are
+    there too.
     """
 
     root: Path

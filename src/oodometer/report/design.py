@@ -8,6 +8,7 @@ from oodometer.metrics.incomplete import Spread, mce_spread
 from oodometer.metrics.sequential import reached
 from oodometer.report.summary import Design
 from oodometer.store import BenchmarkRecord, RunStore, Table
+from oodometer.tables import counted_names
 
 __all__ = ["design"]
 
@@ -47,6 +48,6 @@ def design(store: RunStore, record: BenchmarkRecord, table: Table, baseline: Bas
 
 def _spread(table: Table, baseline: Baseline | None) -> Spread | None:
     try:
-        return mce_spread(table.misses, [c.corruption for c in table.conditions], baseline)
+        return mce_spread(table.misses, counted_names(table.conditions), baseline)
     except MetricError:  # fewer than the 15 corruptions, or a run that was stopped at its beginning
         return None

@@ -13,14 +13,16 @@ from oodometer.errors import MetricError
 from oodometer.families import EXTRA, IMAGENET_C, SEVERITIES
 from oodometer.metrics import Estimate, Misses
 from oodometer.metrics.intervals import complement
-from oodometer.report.summary import AtSeverity, Confidence, Losses, OfClass, OfFamily, Risk
+from oodometer.report.summary import AtSeverity, Confidence, Losses, OfCell, OfClass, OfFamily, Risk
 from oodometer.scoring import TOP
 from oodometer.store import BenchmarkRecord, Table
-from oodometer.tables import by_corruption, of_clean, predictions, seen_only, top5_misses
+from oodometer.tables import by_corruption, of_clean, other_cells, predictions, seen_only, top5_misses
 from oodometer.types import CLEAN
 
 __all__ = [
+    "NOT_ALL_SEVERITIES",
     "NOT_ASKED",
+    "NO_CLEAN",
     "at_severities",
     "clean_losses",
     "confidence",
@@ -30,11 +32,22 @@ __all__ = [
     "missing",
     "of_classes",
     "of_families",
+    "of_other_cells",
     "prediction_changes",
+    "reasons",
 ]
 
 NOT_ASKED = "it was not asked for"
 """Why a corruption was not measured, if nothing else kept it from being."""
+
+NOT_ALL_SEVERITIES = "not all of the five published severities are there"
+"""Why a corruption is in no mean, though some of its severities were measured."""
+
+NO_CLEAN = (
+    "It needs the clean images, and these pictures were corrupted before and have none beside them. Evaluate with "
+    "--clean to have it."
+)
+"""Why there is nothing that is relative to clean images."""
 
 COVERAGES = (0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
 """The shares of the images, the most confident first, for which a report says the error."""
@@ -50,9 +63,28 @@ def defined(compute: Callable[[], Value]) -> Value | None:
         return None
 
 
-def missing(record: BenchmarkRecord, measured: Collection[str]) -> dict[str, str]:
-    """Return those of the 15 corruptions that were not measured, each with the reason."""
-    return {name: record.unavailable.get(name, NOT_ASKED) for name in IMAGENET_C if name not in measured}
+def missing(record: BenchmarkRecord, measured: Collection[str], table: Table) -> dict[str, str]:
+    """Return those of the 15 corruptions that were not measured at the five severities, each with the reason."""
+    known = dict.fromkeys((cell.corruption for cell in other_cells(table)), NOT_ALL_SEVERITIES) | record.unavailable
+    return {name: known.get(name, NOT_ASKED) for name in IMAGENET_C if name not in measured}
+
+
+def reasons(missing: Mapping[str, str]) -> list[str]:
+    """Say why corruptions are missing, those with one reason together."""
+    names: dict[str, list[str]] = {}
+    for name, reason in missing.items():
+        names.setdefault(reason.rstrip("."), []).append(name)
+    rest = len(names.pop(NOT_ASKED, []))
+    said = [f"{', '.join(together)}: {reason}" for reason, together in names.items()]
+    return said + ([f"{rest} {'was' if rest == 1 else 'were'} not asked for"] if rest else [])
+
+
+def of_other_cells(table: Table) -> tuple[OfCell, ...]:
+    """Take the error of each condition that is in no mean over five severities."""
+    return tuple(
+        OfCell(cell.corruption, cell.severity, metrics.proportion(table.under(cell).misses[:, 0]))
+        for cell in other_cells(table)
+    )
 
 
 def counted_and_extra(rows: Mapping[str, Value]) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
@@ -62,7 +94,9 @@ def counted_and_extra(rows: Mapping[str, Value]) -> tuple[tuple[Value, ...], tup
 
 
 def clean_losses(table: Table, record: BenchmarkRecord) -> Losses:
-    """Compute the losses on the clean images."""
+    """Compute the losses on the clean images, if there are any."""
+    if CLEAN not in table.conditions:
+        return Losses(None, None, None)
     clean = table.under(CLEAN)
     return _losses(top5_misses(clean), clean.nll, clean.brier, ranked=has_top5(record))
 
@@ -74,6 +108,8 @@ def has_top5(record: BenchmarkRecord) -> bool:
 
 def confidence(table: Table) -> Confidence | None:
     """Say how far the confidence on clean images can be believed; ``None`` of fewer images than the intervals need."""
+    if CLEAN not in table.conditions:
+        return None
     clean = table.under(CLEAN)
     return defined(lambda: _confidence(clean.confidence[:, 0], clean.hits[:, 0]))
 

@@ -7,8 +7,17 @@ from dataclasses import dataclass
 
 from oodometer.report.summary import BaselineName, Corruptions, Counts, Design, Renditions, Summary, Unlabelled
 from oodometer.report.words import count
+from oodometer.types import Protocol
 
 __all__ = ["Fact", "facts"]
+
+_KINDS = {
+    "imagenet-c": "taken for the published ImageNet-C",
+    "tiny-imagenet-c": "taken for the published Tiny-ImageNet-C",
+    "cifar10-c": "taken for the published CIFAR-10-C",
+    "cifar100-c": "taken for the published CIFAR-100-C",
+}
+"""What sets of stored pictures that Oodometer did not build are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +57,23 @@ def facts(summary: Summary) -> tuple[Fact, ...]:
 def _of_benchmark(name: str, part: Corruptions | Unlabelled | Renditions) -> Iterator[Fact]:
     protocol = part.protocol
     yield Fact(f"{name} images", f"{part.dataset}: {_images(part.counts)}")
-    made = f"; edition {protocol.edition}, method {protocol.method}, seed {protocol.seed}"
-    yield Fact(f"{name} protocol", protocol.label + ("" if isinstance(part, Renditions) else made))
+    yield Fact(f"{name} protocol", protocol.label + ("" if isinstance(part, Renditions) else f"; {_making(protocol)}"))
+
+
+def _making(protocol: Protocol) -> str:
+    """Say how the corrupted pictures were made, as far as that is known."""
+    stored = protocol.stored
+    made = f"edition {protocol.edition}, method {protocol.method}, seed"
+    if stored is None:
+        return f"{made} {protocol.seed}"
+    kind = _KINDS.get(stored.kind, "corrupted before, nobody wrote down how")
+    if stored.preprocess is not None:
+        kept = "without loss" if stored.quality is None else f"as JPEG {stored.quality}"
+        kind = f"built by Oodometer ({stored.preprocess.label}, {made} {stored.seed}, kept {kept})"
+    clean = {None: "no clean images", "the set": "clean images of the set"}.get(
+        stored.clean, f"clean images given ({stored.clean})"
+    )
+    return f"{kind}; {clean}; order of seed {protocol.seed}"
 
 
 def _design(design: Design) -> str:

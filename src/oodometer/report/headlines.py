@@ -69,7 +69,9 @@ def _of_corruptions(part: Corruptions) -> Iterator[Headline]:
     yield _headline(
         "Clean error",
         part.clean_error,
-        f"It gets {percent(part.clean_error.value)} of 100 uncorrupted pictures wrong.",
+        "There are no clean images."
+        if part.clean_error is None
+        else f"It gets {percent(part.clean_error.value)} of 100 uncorrupted pictures wrong.",
     )
 
 

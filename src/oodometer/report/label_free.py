@@ -36,7 +36,7 @@ def unlabelled(record: BenchmarkRecord, table: Table, counts: Counts) -> Unlabel
         counts=counts,
         rows=rows,
         extra=extra,
-        missing=missing(record, changes),
+        missing=missing(record, changes, table),
         unavailable=record.unavailable,
         changed=defined(lambda: metrics.mean_error_estimate(counted)),
     )

@@ -11,6 +11,7 @@ from oodometer.store import Manifest
 __all__ = ["notes"]
 
 _PUBLISHED_C = 50_000
+_PUBLISHED_SETS = {"imagenet-c": _PUBLISHED_C, "tiny-imagenet-c": 10_000, "cifar10-c": 10_000, "cifar100-c": 10_000}
 _PUBLISHED_R, _PUBLISHED_R_CLASSES = 30_000, 200
 """How many images published scores rest on, and of how many classes the renditions are."""
 
@@ -118,19 +119,47 @@ def _on_corruptions(part: Corruptions) -> Iterator[str]:
         yield f"There is no mCE. {part.mce_unavailable}{_remedy(part)}"
     elif part.relative_mce_unavailable:
         yield f"There is no relative mCE. {part.relative_mce_unavailable}"
+    if part.clean_error is None:
+        yield (
+            "There are no clean images beside these stored pictures, so there is no clean error, no relative CE and no "
+            "gap, and nothing is known of how often a corruption changes the prediction."
+        )
+    yield from _on_stored(part)
     yield from _on_unavailable([name for name in part.unavailable if name not in part.missing], part)
     number = part.mean_error or part.clean_error
-    wide = max(number.high - number.value, number.value - number.low)
+    wide = 0.0 if number is None else max(number.high - number.value, number.value - number.low)
     if wide > _WIDE:
         yield (
             f"The corruptions were measured on {count(part.counts.measured, 'image')}, so the intervals are wide: "
             f"the {part.mean_error_title.lower() if part.mean_error else 'clean error'} is known to within "
             f"about {percent(wide)} points. Published scores rest on {_PUBLISHED_C:,} images."
         )
-    if part.protocol.encoding == "memory":
+    stored = part.protocol.stored
+    lossless = stored is not None and stored.kind == "build" and stored.quality is None
+    if part.protocol.encoding == "memory" or lossless:
         yield (
-            "The corrupted pictures went to the model from memory. The published ImageNet-C files were stored as JPEG "
-            "after the corruption, which changes the errors by some points: do not compare across the two."
+            f"The corrupted pictures {'were stored without loss' if lossless else 'went to the model from memory'}. The "
+            "published ImageNet-C files were stored as JPEG after the corruption, which changes the errors by some "
+            "points: do not compare across the two."
+        )
+
+
+def _on_stored(part: Corruptions) -> Iterator[str]:
+    """Say what a set of stored pictures is not."""
+    if part.other_cells:
+        names = listed([*dict.fromkeys(cell.corruption for cell in part.other_cells)])
+        yield (
+            f"The set has other severities than the published five of {names}. CE and all means are over the five; "
+            "errors at the others stand by themselves."
+        )
+    stored = part.protocol.stored
+    images = None if stored is None else _PUBLISHED_SETS.get(stored.kind)
+    if stored is None or images is None:
+        return
+    if part.counts.planned != images:
+        yield (
+            f"{part.dataset} was taken for a part of a published set, which has {images:,} images; this run is over "
+            f"{part.counts.planned:,}, and its scores are not those of the whole set."
         )
 
 

@@ -89,14 +89,16 @@ def _corruptions(store: RunStore, record: BenchmarkRecord | None, spec: Baseline
     if not table.images:
         return None
     baseline = find_baseline(spec, record)
-    misses, clean = by_corruption(table, table.misses), of_clean(table, table.misses)
-    missing = details.missing(record, misses)
+    misses, clean = by_corruption(table, table.misses), _clean(table)
+    missing = details.missing(record, misses, table)
     changes = details.prediction_changes(table)
     rows = _rows(table, misses, changes, baseline, ranked=details.has_top5(record))
     counted, extra = details.counted_and_extra({row.name: row for row in rows})
     mce, why_no_mce = _headline(missing, baseline, lambda b: metrics.mce_estimate(misses, b, table.images))
-    relative, why_no_relative = _headline(
-        missing, baseline, lambda b: metrics.relative_mce_estimate(misses, clean, b, table.images)
+    relative, why_no_relative = (
+        (None, details.NO_CLEAN)
+        if clean is None
+        else _headline(missing, baseline, lambda b: metrics.relative_mce_estimate(misses, clean, b, table.images))
     )
     return Corruptions(
         dataset=record.dataset,
@@ -109,7 +111,7 @@ def _corruptions(store: RunStore, record: BenchmarkRecord | None, spec: Baseline
         extra=extra,
         missing=missing,
         unavailable=record.unavailable,
-        clean_error=metrics.clean_error_estimate(clean),
+        clean_error=None if clean is None else metrics.clean_error_estimate(clean),
         mean_error=_mean(misses),
         mce=mce,
         mce_unavailable=why_no_mce,
@@ -122,7 +124,13 @@ def _corruptions(store: RunStore, record: BenchmarkRecord | None, spec: Baseline
         by_severity=details.at_severities(table, misses, changes, record),
         by_family=details.of_families(misses),
         by_class=details.of_classes(table, misses, record),
+        other_cells=details.of_other_cells(table),
     )
+
+
+def _clean(table: Table) -> NDArray[np.bool_] | None:
+    """Pick the outcomes of the clean images; ``None`` if there were none."""
+    return of_clean(table, table.misses) if CLEAN in table.conditions else None
 
 
 def _unlabelled(store: RunStore, record: BenchmarkRecord | None) -> Unlabelled | None:
@@ -188,7 +196,7 @@ def _rows(
     table: Table, misses: Misses, changes: Misses | None, baseline: Baseline | None, *, ranked: bool
 ) -> Iterable[Row]:
     ces = _corruption_errors(misses, baseline, table)
-    clean = of_clean(table, table.misses)
+    clean = _clean(table)
     cells, means = metrics.cell_error_estimates(misses), metrics.error_estimates(misses)
     top5 = metrics.error_estimates(by_corruption(table, top5_misses(table))) if ranked else {}
     changes_of = metrics.cell_error_estimates(changes) if changes else {}
@@ -200,7 +208,7 @@ def _rows(
             errors=cells[name],
             mean=means[name],
             ce=ces.get(name),
-            relative_ce=_relative_ce(name, misses[name], clean, baseline, table),
+            relative_ce=None if clean is None else _relative_ce(name, misses[name], clean, baseline, table),
             top5_error=top5.get(name),
             changes=changes_of.get(name),
             changed=changed.get(name),
@@ -242,9 +250,7 @@ def _headline(
     """Compute a number that needs all 15 corruptions and a baseline, or say why there is none."""
     if missing:
         measured = len(IMAGENET_C) - len(missing)
-        reasons = [f"{name}: {reason.rstrip('.')}" for name, reason in missing.items() if reason != details.NOT_ASKED]
-        rest = len(missing) - len(reasons)
-        why = "; ".join(reasons + ([f"{rest} {'was' if rest == 1 else 'were'} not asked for"] if rest else []))
+        why = "; ".join(details.reasons(missing))
         measured_of = f"{measured} {'was' if measured == 1 else 'were'} measured"
         return None, f"It is a mean over {len(IMAGENET_C)} corruptions, and {measured_of} ({why})."
     if baseline is None:

@@ -19,6 +19,7 @@ __all__ = [
     "Counts",
     "Design",
     "Losses",
+    "OfCell",
     "OfClass",
     "OfFamily",
     "Picture",
@@ -180,6 +181,15 @@ class OfClass:
 
 
 @dataclass(frozen=True, slots=True)
+class OfCell:
+    """The error under one condition."""
+
+    corruption: str
+    severity: int
+    error: Estimate
+
+
+@dataclass(frozen=True, slots=True)
 class Corruptions:
     """The ImageNet-C part of a run.
 
@@ -188,6 +198,8 @@ class Corruptions:
     corruption that could not be run. ``mean_error`` is over ``rows``; where ``mce`` or ``relative_mce`` is ``None``,
     the field beside it says why, and ``mean_ce`` is the mean of those CEs that there are, which is no mCE. ``changed``
     is the mean over ``rows`` of how often the prediction changes; ``losses`` and ``confidence`` are of clean images.
+    Stored pictures may be without clean ones, and then numbers that need these are ``None``; or at other severities than
+    the published five, and then these ``other_cells`` are in no mean and no row.
     """
 
     dataset: str
@@ -200,7 +212,7 @@ class Corruptions:
     extra: tuple[Row, ...]
     missing: dict[str, str]
     unavailable: dict[str, str]
-    clean_error: Estimate
+    clean_error: Estimate | None
     mean_error: Estimate | None
     mce: Estimate | None
     mce_unavailable: str | None
@@ -213,6 +225,7 @@ class Corruptions:
     by_severity: tuple[AtSeverity, ...]
     by_family: tuple[OfFamily, ...]
     by_class: tuple[OfClass, ...]
+    other_cells: tuple[OfCell, ...] = ()
 
     @property
     def families(self) -> tuple[tuple[str, tuple[Row, ...]], ...]:

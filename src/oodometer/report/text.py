@@ -61,6 +61,9 @@ def _parts(summary: Summary) -> Iterator[RenderableType]:
     if summary.corruptions is not None and (summary.corruptions.rows or summary.corruptions.extra):
         yield _errors(summary.corruptions)
         yield ""
+    if summary.corruptions is not None and summary.corruptions.other_cells:
+        yield _other_cells(summary.corruptions)
+        yield ""
     if summary.unlabelled is not None and (summary.unlabelled.rows or summary.unlabelled.extra):
         yield _changes(summary.unlabelled)
         yield ""
@@ -84,6 +87,16 @@ def _errors(part: Corruptions) -> Table:
     if part.extra:
         table.add_row(Text("in no mean:", style="italic"))
         _add(table, part.extra)
+    return table
+
+
+def _other_cells(part: Corruptions) -> Table:
+    """Tabulate the errors under conditions that are in no mean, by severity."""
+    table = table_grid("Top-1 error at other severities, in no mean", "In percent, with 95 % intervals.")
+    for heading in ("corruption", "severity", "error"):
+        table.add_column(heading, justify="right" if heading == "severity" else "left")
+    for cell in part.other_cells:
+        table.add_row(safe_text(cell.corruption), str(cell.severity), with_ends(cell.error))
     return table
 
 
