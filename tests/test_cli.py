@@ -76,7 +76,7 @@ def test_an_imported_module_brings_its_corruptions(call, own, monkeypatch, tmp_p
     assert call(*options, "corrupt", source, made, "-c", "darkness", "-s", 2)[0] == 0
     clean = np.asarray(PIL.Image.open(source)).astype(int)
     np.testing.assert_array_equal(np.asarray(PIL.Image.open(made)), np.maximum(clean - 40, 0))
-    assert "own      darkness" in call(*options, "list")[1]
+    assert "own        darkness" in call(*options, "list")[1]
     status, out, _ = call(*options, "evaluate", "fake", "--data", val, *OPTIONS[:-1], "contrast,own")
     assert status == 0
     assert "darkness" in out

@@ -5,7 +5,7 @@ Hendrycks & Dietterich, "Benchmarking Neural Network Robustness to Common Corrup
 
 from __future__ import annotations
 
-__all__ = ["EXTRA", "FAMILIES", "FAMILY_OF", "GROUPS", "IMAGENET_C", "SEVERITIES"]
+__all__ = ["EXTRA", "FAMILIES", "FAMILY_OF", "GROUPS", "IMAGENET_C", "RENDITIONS", "SEVERITIES"]
 
 SEVERITIES = (1, 2, 3, 4, 5)
 """The published severities, weakest first."""
@@ -23,6 +23,11 @@ IMAGENET_C: tuple[str, ...] = tuple(name for family in FAMILIES.values() for nam
 
 EXTRA: tuple[str, ...] = ("speckle_noise", "gaussian_blur", "spatter", "saturate")
 """The 4 extra corruptions, one for each family; never part of an mCE."""
+
+RENDITIONS: tuple[str, ...] = (
+    *("pencil", "ink", "cartoon", "watercolour", "oil", "mosaic", "halftone", "silhouette"),
+)
+"""Photographs redrawn by filters: no corruption of ImageNet-C, and part of no mean."""
 
 FAMILY_OF: dict[str, str] = {name: family for family, names in FAMILIES.items() for name in names} | dict(
     zip(EXTRA, FAMILIES, strict=True)

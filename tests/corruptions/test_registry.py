@@ -6,11 +6,11 @@ import pytest
 
 from oodometer.corruptions import EDITIONS, list_corruptions, registry
 from oodometer.errors import ArgumentError
-from oodometer.families import EXTRA, FAMILIES, IMAGENET_C
+from oodometer.families import EXTRA, FAMILIES, IMAGENET_C, RENDITIONS
 
 
 def test_names_and_order_are_the_published_ones():
-    assert tuple(registry.REGISTRY) == IMAGENET_C + EXTRA
+    assert tuple(registry.REGISTRY) == IMAGENET_C + EXTRA + RENDITIONS
 
 
 def test_families_are_the_published_ones():
@@ -27,7 +27,7 @@ def test_groups():
 
 
 def test_an_unknown_group_names_the_groups():
-    with pytest.raises(ArgumentError, match="imagenet-c, extra, all, noise, blur, weather, digital, own"):
+    with pytest.raises(ArgumentError, match="imagenet-c, extra, all, noise, blur, weather, digital, renditions, own"):
         list_corruptions("imagenet")
 
 

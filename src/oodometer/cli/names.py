@@ -11,14 +11,16 @@ __all__ = ["list_names"]
 def list_names() -> None:
     """List corruptions, editions, baselines and models."""
     from oodometer.corruptions import EDITIONS, list_corruptions
-    from oodometer.families import EXTRA, FAMILIES
+    from oodometer.families import EXTRA, FAMILIES, RENDITIONS
     from oodometer.metrics import BASELINES
     from oodometer.models import MODELS
 
     click.secho("Corruptions (--corruptions, -c)", bold=True)
-    for family, names in {**FAMILIES, "extra": EXTRA, "own": list_corruptions("own")}.items():
-        click.echo(f"  {family:<8} {', '.join(names) or '(of a module given with oodometer --import MODULE)'}")
-    click.echo("  Groups: imagenet-c (the first four families: the 15 that an mCE counts), extra, all, own.")
+    for family, names in {**FAMILIES, "extra": EXTRA, "renditions": RENDITIONS, "own": list_corruptions("own")}.items():
+        click.echo(f"  {family:<10} {', '.join(names) or '(of a module given with oodometer --import MODULE)'}")
+    click.echo(
+        "  Groups: imagenet-c (the first four families: the 15 that an mCE counts), extra, all, renditions, own."
+    )
     click.secho("Editions (--edition)", bold=True)
     click.echo(f"  {', '.join(EDITIONS)}")
     click.secho("Baselines (--baseline)", bold=True)

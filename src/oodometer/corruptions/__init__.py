@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from oodometer.corruptions import renditions as _renditions  # registers its own  # noqa: F401
 from oodometer.corruptions.apply import METHODS, corrupt
 from oodometer.corruptions.images import SMALLEST_SIDE
 from oodometer.corruptions.own import corruption

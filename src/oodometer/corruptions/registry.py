@@ -12,7 +12,7 @@ from oodometer.arguments import choice
 from oodometer.corruptions import blur, digital, noise, weather
 from oodometer.corruptions.severity import Row, Table
 from oodometer.errors import ArgumentError
-from oodometer.families import GROUPS
+from oodometer.families import GROUPS, RENDITIONS
 from oodometer.types import Image
 
 __all__ = ["REGISTRY", "Corruption", "Kernel", "find", "groups", "list_corruptions", "register"]
@@ -82,7 +82,7 @@ def _imported_kernel(module: str, name: str) -> Kernel:
 _corruptions: dict[str, Corruption] = {}
 
 REGISTRY: Mapping[str, Corruption] = MappingProxyType(_corruptions)
-"""The 15 corruptions of ImageNet-C in the published order, then the 4 extra ones, then own ones as registered."""
+"""The 15 corruptions of ImageNet-C in the published order, the 4 extra ones, renditions, then own ones."""
 
 
 def register(corruption: Corruption) -> None:
@@ -126,13 +126,13 @@ def groups() -> dict[str, tuple[str, ...]]:
 
     The published groups never grow by what a user registers, or evaluations of "all" would not compare.
     """
-    published = set(GROUPS["all"])
-    own = [corruption for corruption in REGISTRY.values() if corruption.name not in published]
+    ours = {*GROUPS["all"], *RENDITIONS}
+    own = [corruption for corruption in REGISTRY.values() if corruption.name not in ours]
     families: dict[str, tuple[str, ...]] = {"own": tuple(corruption.name for corruption in own)}
     for corruption in own:
-        if corruption.family != "own":
+        if corruption.family not in ("own", "renditions"):  # which do not grow by it
             families[corruption.family] = (*families.get(corruption.family, ()), corruption.name)
-    return {**GROUPS, **families}
+    return {**GROUPS, "renditions": RENDITIONS, **families}
 
 
 def list_corruptions(group: str = "imagenet-c") -> tuple[str, ...]:
@@ -142,8 +142,9 @@ def list_corruptions(group: str = "imagenet-c") -> tuple[str, ...]:
     ----------
     group
         ``"imagenet-c"``: the 15 that mCE counts; ``"extra"``: the 4 that it does not; ``"all"``: both; one of the four
-        families of the 15, ``"noise"``, ``"blur"``, ``"weather"`` and ``"digital"``; ``"own"``: those registered with
-        ``oodometer.corruption``, in that order; or a family that one of these was given.
+        families of the 15, ``"noise"``, ``"blur"``, ``"weather"`` and ``"digital"``; ``"renditions"``: photographs
+        redrawn by filters; ``"own"``: those registered with ``oodometer.corruption``, in that order; or a family that
+        one of these was given.
 
     Returns
     -------
