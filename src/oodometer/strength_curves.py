@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import typing
 from collections.abc import Mapping, Sequence
@@ -19,6 +20,7 @@ from oodometer.inputs import open_clean
 from oodometer.metrics import Estimate
 from oodometer.metrics.strength import bisected, half_strength
 from oodometer.models import ModelOptions, kind_of_answers, load_model
+from oodometer.progress import Observer, ProgressBar, Silent
 from oodometer.road import Execution, drive
 from oodometer.store import Step
 from oodometer.types import CLEAN, Classifier, Condition, Dataset, Protocol
@@ -79,6 +81,7 @@ def strength_curve(
     limit: int | None = None,
     batch_size: int = 16,
     workers: int | None = None,
+    progress: bool = True,
 ) -> StrengthCurve:
     """Measure a classifier under one corruption at several severities, and where it has lost half of its accuracy.
 
@@ -96,6 +99,8 @@ def strength_curve(
         Where to measure first: numbers from 0 to 10. The clean images always are.
     batch_size, workers
         How the work is cut up, which changes no result.
+    progress
+        Whether to show progress bars on stderr.
 
     Returns
     -------
@@ -122,9 +127,12 @@ def strength_curve(
     benchmark = plan.corrupted(dataset, protocol, limit=limit)
     if corruption in benchmark.unavailable:
         raise MissingDataError(f"{corruption} cannot be run: {benchmark.unavailable[corruption]}.")
+    if not benchmark.labelled:
+        raise DatasetError(f"{dataset.name} has no labels, and a strength curve is one of errors.")
     loaded = load_model(model, model_options, dataset.label_space)
-    measurer = _Measurer(loaded, benchmark, Execution.of(batch_size, workers))
-    known, misses = bisected(measurer.measure, chosen, STRONGEST)
+    with ProgressBar() if progress else contextlib.nullcontext(Silent()) as observer:
+        measurer = _Measurer(loaded, benchmark, Execution.of(batch_size, workers), observer)
+        known, misses = bisected(measurer.measure, chosen, STRONGEST)
     half, why = _half(known, misses)
     return StrengthCurve(
         model=str(getattr(loaded, "name", type(loaded).__name__)),
@@ -172,8 +180,8 @@ class _Points(plan.Benchmark):
 class _Measurer:
     """Evaluates the same images at the severities that are asked for."""
 
-    def __init__(self, model: Classifier, benchmark: plan.Benchmark, execution: Execution) -> None:
-        self._model, self._benchmark, self._execution = model, benchmark, execution
+    def __init__(self, model: Classifier, benchmark: plan.Benchmark, execution: Execution, observer: Observer) -> None:
+        self._model, self._benchmark, self._execution, self._observer = model, benchmark, execution, observer
         self.skipped: tuple[str, ...] = ()
 
     def measure(self, severities: Sequence[float]) -> NDArray[np.bool_]:
@@ -182,7 +190,9 @@ class _Measurer:
         points = _Points(b.name, b.dataset, b.protocol, limit=b.limit, severities=tuple(severities))
         order = points.order
         step = Step(0, len(order), len(severities))
-        stages = list(drive(self._model, points, step, (), self._execution, lambda _: None, examples=False))
+        at = ", ".join(f"{severity:g}" for severity in severities)
+        self._observer.begin(f"severity {at}", len(order) * len(severities), 0)
+        stages = list(drive(self._model, points, step, (), self._execution, self._observer.advance, examples=False))
         misses = [
             np.stack([scores.top[:, 0] != stage.block.labels for _, _, scores, _ in stage.block.scores], axis=1)
             for stage in stages

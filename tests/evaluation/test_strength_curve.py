@@ -1,11 +1,15 @@
 """Strength curves through the road: the same images at every severity, in the numbers that corrupt() makes."""
 
+import json
+
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from probes import Probe
 
 import oodometer
-from oodometer.datasets import imagenet1k
+from oodometer.cli import cli
+from oodometer.datasets import Unlabelled, imagenet1k, open_folder
 from oodometer.errors import ArgumentError, DatasetError
 
 FAST = {"preprocess": "none", "edition": "tiny64"}
@@ -124,3 +128,22 @@ def test_wrong_arguments_are_refused_before_any_prediction(photographs, argument
     with pytest.raises(ArgumentError, match=message):
         oodometer.strength_curve(probe, photographs(2), *arguments, **FAST)
     assert probe.seen == []
+
+
+def test_the_command_prints_and_keeps_what_the_call_returns(twenty_four, tmp_path):
+    options = ["--preprocess", "none", "--edition", "tiny64", "-s", "0,2.5,5", "--json", str(tmp_path / "curve.json")]
+    done = CliRunner().invoke(cli, ["strength", "fake", "--data", str(twenty_four), "-c", "contrast", *options])
+    assert done.exit_code == 0, done.output
+    curve = oodometer.strength_curve("fake", twenty_four, "contrast", [0, 2.5, 5], **FAST)
+    assert str(curve) in done.output
+    kept = json.loads((tmp_path / "curve.json").read_text())
+    assert [point["severity"] for point in kept["points"]] == [point.severity for point in curve.points]
+    assert kept["points"][1]["error"]["value"] == curve.points[1].error.value
+    wrong = CliRunner().invoke(cli, ["strength", "fake", "--data", str(twenty_four), "-c", "fog", "-s", "1,two"])
+    assert wrong.exit_code == 2
+    assert "no list of numbers" in wrong.output
+
+
+def test_images_without_labels_have_no_errors(twenty_four):
+    with pytest.raises(DatasetError, match="no labels"):
+        oodometer.strength_curve("fake", Unlabelled(open_folder(twenty_four)), "fog", **FAST)
