@@ -707,12 +707,3 @@ def test_shards_are_clean_images_too_and_the_guess_is_said(tmp_path, capsys):
     by_shard = oodometer.evaluate("fake", tmp_path / "val.tar", corruptions="fog")
     assert by_shard.errors == by_folder.errors
     assert "val.tar was taken for" in capsys.readouterr().err
-
-
-def test_corrupted_images_are_not_corrupted_again(tmp_path):
-    for severity in "12345":
-        folder = tmp_path / "c" / "fog" / severity / "n01440764"
-        folder.mkdir(parents=True)
-        PIL.Image.fromarray(np.full((224, 224, 3), 90, np.uint8)).save(folder / "a.png")
-    with pytest.raises(ArgumentError, match="corrupted images"):
-        oodometer.evaluate("fake", tmp_path / "c", progress=False)

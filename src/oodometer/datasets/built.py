@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -21,7 +21,7 @@ from oodometer.datasets.tar import open_tar
 from oodometer.errors import ArgumentError, DatasetError
 from oodometer.types import CLEAN, Condition, Dataset, LabelSpace, Orientation, Sample
 
-__all__ = ["BuiltSet", "build_manifest", "is_built_set", "open_built_set"]
+__all__ = ["BuiltSet", "build_manifest", "is_built_set", "open_built_set", "space_of_build"]
 
 _KIND = "oodometer-build"
 _LAYOUTS = ("webdataset", "parquet", "npy")
@@ -118,7 +118,7 @@ def open_built_set(root: Path, labelling: Labelling, orientation: Orientation, n
     try:
         assert manifest is not None, "asked for by is_built_set"
         corruptions, severities = manifest["protocol"]["corruptions"], manifest["severities"]
-        space = _space(manifest["source"]["label_space"], tuple(manifest["source"]["classes"]))
+        space = _space(manifest["source"])
         layout, complete = manifest["layout"].partition("-")[0], manifest["complete"]
         has_clean = manifest["clean"]
     except (KeyError, TypeError, AttributeError) as error:
@@ -138,9 +138,19 @@ def open_built_set(root: Path, labelling: Labelling, orientation: Orientation, n
     return BuiltSet(root, name or title(root), space, samples, tuple(places), open_cell, has_clean, (said,))
 
 
-def _space(name: str, classes: tuple[str, ...]) -> LabelSpace:
+def space_of_build(root: Path) -> LabelSpace | None:
+    """Return the classes of a build by its manifest; ``None`` without a manifest that has any."""
+    try:
+        found = _space((build_manifest(root) or {})["source"])
+    except (KeyError, TypeError):
+        return None
+    return found if found.classes else None
+
+
+def _space(source: Mapping[str, Any]) -> LabelSpace:
+    name, classes, names = source["label_space"], tuple(source["classes"]), tuple(source["class_names"])
     masked = {space.name: space for space in (imagenet_r(), imagenet_a())}
-    return masked.get(name) or known_space(classes) or LabelSpace(name, classes, classes)
+    return masked.get(name) or known_space(classes) or LabelSpace(name, classes, names)
 
 
 def _open_cell(

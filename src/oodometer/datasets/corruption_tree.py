@@ -11,7 +11,7 @@ from pathlib import Path
 import PIL.Image
 
 from oodometer.datasets import layout
-from oodometer.datasets.built import build_manifest
+from oodometer.datasets.built import build_manifest, space_of_build
 from oodometer.datasets.decode import decode
 from oodometer.datasets.folder import ImageFolder, title
 from oodometer.datasets.label_spaces import imagenet1k
@@ -105,6 +105,8 @@ def open_corruption_tree(
             f"{root} holds no folders of corruptions, <corruption>/<1 to 5>/<class>/<image>, nor below the families "
             f"{', '.join([*FAMILIES, 'extra'])}."
         )
+    if (labelling.table, labelling.classes, labelling.space) == (None, None, None) and not labelling.optional:
+        labelling = Labelling(space=space_of_build(root))
     return _open(root, folders, labelling, orientation, name, _unused(root, folders))
 
 

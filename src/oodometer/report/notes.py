@@ -138,8 +138,8 @@ def _on_corruptions(part: Corruptions) -> Iterator[str]:
     lossless = stored is not None and stored.kind == "build" and stored.quality is None
     if part.protocol.encoding == "memory" or lossless:
         yield (
-            f"The corrupted pictures {'were stored without loss' if lossless else 'went to the model from memory'}. The "
-            "published ImageNet-C files were stored as JPEG after the corruption, which changes the errors by some "
+            f"The corrupted pictures {'were stored without loss' if lossless else 'went to the model from memory'}. "
+            "The published ImageNet-C files were stored as JPEG after the corruption, which changes the errors by some "
             "points: do not compare across the two."
         )
 

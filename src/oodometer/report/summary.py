@@ -198,8 +198,8 @@ class Corruptions:
     corruption that could not be run. ``mean_error`` is over ``rows``; where ``mce`` or ``relative_mce`` is ``None``,
     the field beside it says why, and ``mean_ce`` is the mean of those CEs that there are, which is no mCE. ``changed``
     is the mean over ``rows`` of how often the prediction changes; ``losses`` and ``confidence`` are of clean images.
-    Stored pictures may be without clean ones, and then numbers that need these are ``None``; or at other severities than
-    the published five, and then these ``other_cells`` are in no mean and no row.
+    Stored pictures may be without clean ones, and then numbers that need these are ``None``; or at other severities
+    than the published five, and then these ``other_cells`` are in no mean and no row.
     """
 
     dataset: str
