@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from oodometer import metrics
 from oodometer.families import FAMILY_OF
 from oodometer.metrics import Misses
-from oodometer.report.details import counted_and_extra, defined
+from oodometer.report.details import counted_and_extra
 from oodometer.report.summary import Unmapped, UnmappedRow
 from oodometer.store import BenchmarkRecord, Table
 from oodometer.tables import by_corruption, of_clean, seen_only
@@ -38,7 +38,7 @@ def unmapped(record: BenchmarkRecord, table: Table) -> Unmapped | None:
         clean=metrics.proportion(of_clean(table, answers)) if CLEAN in table.conditions else None,
         rows=rows,
         extra=extra,
-        mean=defined(lambda: metrics.mean_error_estimate({row.name: shares[row.name] for row in rows})),
+        mean=metrics.mean_error_estimate({row.name: shares[row.name] for row in rows}) if rows else None,
     )
 
 

@@ -163,7 +163,7 @@ class Client:
             # Not redirected: a POST would become a GET, and a key go elsewhere.
             response = self._session.post(self._url, json=body, timeout=TIMEOUT, allow_redirects=False)
         except requests.exceptions.SSLError as error:
-            raise self._failed(f"its certificate is not trusted ({_root(error)})") from error
+            raise self._failed(f"no safe connection ({_root(error)})") from error
         except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError) as error:
             raise _PassingError(f"no answer ({_root(error)})") from error
         except (requests.RequestException, ValueError) as error:

@@ -116,4 +116,5 @@ def _largest(height: int, width: int) -> int:
 
 
 def _minutes(minutes: float) -> str:
-    return f"{minutes:,.0f} minutes" if minutes < 120 else f"{minutes / 60:,.1f} hours"
+    whole = math.ceil(minutes)
+    return f"{whole} minute{'' if whole == 1 else 's'}" if whole < 120 else f"{minutes / 60:,.1f} hours"

@@ -65,9 +65,9 @@ class VisionLanguageModel:
         self.answers = protocol(options.candidates)
         self.at_once = 4 * options.requests  # of a batch, the last requests leave the other threads idle
         self.settings = {
-            "Question": TEMPLATE.format(names="(the names)"),
+            "Question": " ".join(TEMPLATE.format(names="(the names, a line each)").split()),
             "Endpoint": host,
-            "Answers": f"at temperature 0, of at most {MOST_TOKENS} tokens, read by rules {RULES}; pictures as PNG",
+            "Answers": f"at temperature 0, of at most {MOST_TOKENS} tokens, read by version {RULES} of the rules",
         }
 
     def expect(
