@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +12,9 @@ from numpy.typing import NDArray
 from oodometer import arguments
 from oodometer.continuing import differences
 from oodometer.errors import ArgumentError, StoreError
-from oodometer.outfolder import exclusive
+from oodometer.outfolder import exclusive, mapped_errors, write_atomically
 from oodometer.run import Run
-from oodometer.store import BenchmarkRecord, Part, RunStore, Step, Table
+from oodometer.store import ANSWERS, BenchmarkRecord, Part, RunStore, Step, Table
 from oodometer.types import Condition
 
 __all__ = ["merge"]
@@ -61,6 +62,7 @@ def merge(runs: Sequence[Run | str | os.PathLike[str]], out: str | os.PathLike[s
         merged.write_manifest(stores[0].read_manifest())
         for name, taken in steps.items():
             _write(merged, stores, name, taken)
+        _keep_answers(merged, stores)
     return Run(merged.path)
 
 
@@ -173,6 +175,18 @@ def _write(merged: RunStore, stores: Sequence[RunStore], benchmark: str, steps: 
     examples = next((found for store in stores if (found := store.examples(benchmark))), None)
     if examples:
         merged.write_examples(benchmark, examples)
+
+
+def _keep_answers(merged: RunStore, stores: Sequence[RunStore]) -> None:
+    """Keep what models said that were asked in words, also of images that are not done: it was paid for."""
+    files: dict[str, list[Path]] = {}
+    for store in stores:
+        for path in sorted((store.path / ANSWERS).glob("*.jsonl")):
+            files.setdefault(path.name, []).append(path)
+    for name, paths in files.items():
+        with mapped_errors(f"reading {paths[0]}"):
+            lines = [line for path in paths for line in path.read_bytes().splitlines()]
+        write_atomically(merged.path / ANSWERS / name, b"".join(line + b"\n" for line in lines))
 
 
 def _not_in(part: Part, done: set[str], k: int) -> Part | None:

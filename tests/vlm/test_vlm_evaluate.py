@@ -367,6 +367,20 @@ def test_partial_runs_of_one_plan_are_merged(five_classes, tmp_path):
         oodometer.merge([tmp_path / "a", tmp_path / "c"], tmp_path / "ac")
 
 
+def test_answers_that_were_paid_for_go_into_a_merged_run(serve, five_classes, tmp_path):
+    """Also those of images that are in neither run's predictions."""
+    data, endpoint = five_classes(6), serve(by_content)
+    for folder, gone in (("a", (0, 1)), ("b", (1, 2))):
+        evaluate(endpoint, data, tmp_path / folder, batch_size=2)
+        files = sorted((tmp_path / folder / "predictions" / "imagenet-c").glob("*.parquet"))
+        for k in gone:
+            files[k].unlink()
+    oodometer.merge([tmp_path / "a", tmp_path / "b"], tmp_path / "c")
+    asked = len(endpoint.requests)
+    assert evaluate(endpoint, data, tmp_path / "c").clean_error.n == 6
+    assert len(endpoint.requests) == asked
+
+
 def test_a_run_to_a_precision_tells_unmapped_from_unseen(five_classes, frost):
     """Some conditions only for each image, and answers that name nothing: these are wrong, the others are not there."""
     (root, labels), rng = five_classes(90), np.random.default_rng(0)
