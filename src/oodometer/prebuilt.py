@@ -17,6 +17,7 @@ import msgspec
 from oodometer import arguments, plan
 from oodometer.datasets import build_manifest, match, open_dataset, path_of
 from oodometer.errors import ArgumentError, DatasetError, ImageError
+from oodometer.families import GROUPS
 from oodometer.outfolder import check_apart
 from oodometer.preprocess import PREPROCESS
 from oodometer.stored import CleanImages, StoredSet
@@ -159,7 +160,9 @@ def _manifest(dataset: CorruptedDataset) -> dict[str, Any] | None:
 
 def _described(dataset: CorruptedDataset, manifest: dict[str, Any] | None) -> Stored:
     if manifest is None:
-        return Stored(_KINDS.get(dataset.label_space.name, "tree"), {}, None)
+        published = any(condition.corruption in GROUPS["all"] for condition in dataset.conditions)
+        known = _KINDS if published and hasattr(dataset, "root") else {}  # not of what is no reader of ours
+        return Stored(known.get(dataset.label_space.name, "other"), {}, None)
     protocol = msgspec.convert(manifest["protocol"], Protocol)
     return Stored("build", {}, None, protocol.preprocess, manifest["quality"], protocol.seed)
 
