@@ -23,7 +23,7 @@ LAYERS = [
     {"pairing"},
     {"report", "plan"},
     {"inputs", "pictures", "prebuilt"},
-    {"road", "run", "running", "building", "precision", "questions"},
+    {"road", "run", "running", "building", "renditions", "precision", "questions"},
     {"evaluation", "comparison", "merging"},
     {"strength_curves"},
     {"doctor"},

@@ -20,6 +20,7 @@ from oodometer.cli.evaluate import demo, evaluate, report
 from oodometer.cli.fetch import fetch
 from oodometer.cli.merge import merge
 from oodometer.cli.names import list_names
+from oodometer.cli.renditions import renditions
 from oodometer.cli.strength import strength
 from oodometer.errors import ArgumentError, OodometerError
 
@@ -49,7 +50,7 @@ def cli(debug: bool, modules: tuple[str, ...]) -> None:
         _import(module)
 
 
-for command in (demo, evaluate, report, compare, merge, strength, corrupt, fetch, check, list_names):
+for command in (demo, evaluate, report, compare, merge, strength, corrupt, fetch, check, renditions, list_names):
     cli.add_command(command)
 
 
