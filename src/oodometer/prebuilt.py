@@ -6,10 +6,12 @@ were made cannot be asked for again, and is recorded as far as the set says it.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -121,7 +123,7 @@ def settle(
         StoredSet(dataset, found, source, getattr(dataset, "notes", ())),
         protocol,
         _of_renditions(protocol),
-        {name: f"it is not in {dataset.name}" for name in asked if name not in there},
+        {name: f"not in {dataset.name}" for name in asked if name not in there},
     )
 
 
@@ -145,6 +147,7 @@ def _manifest(dataset: CorruptedDataset) -> dict[str, Any] | None:
     root = getattr(dataset, "root", None)
     manifest = None if root is None else build_manifest(root)
     if manifest is None:
+        _check_is_json(root)
         return None
     try:
         msgspec.convert(manifest["protocol"], Protocol)
@@ -156,6 +159,18 @@ def _manifest(dataset: CorruptedDataset) -> dict[str, Any] | None:
     if not complete:
         raise DatasetError(f"{root} is a build that is not finished. Run the command that makes it again.")
     return manifest
+
+
+def _check_is_json(root: Path | None) -> None:
+    """Refuse a manifest that is damaged, or what Oodometer built would be taken for a published set."""
+    if root is None or not (root / "manifest.json").is_file():
+        return
+    try:
+        json.loads((root / "manifest.json").read_bytes())
+    except (OSError, ValueError) as error:
+        raise DatasetError(
+            f"{root / 'manifest.json'} is damaged: {error}. Restore it, or remove it if the set is no build."
+        ) from error
 
 
 def _described(dataset: CorruptedDataset, manifest: dict[str, Any] | None) -> Stored:

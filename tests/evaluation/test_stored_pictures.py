@@ -12,6 +12,7 @@ import pytest
 from probes import FAST, Probe
 
 import oodometer
+from oodometer.cli import main
 from oodometer.datasets import imagenet1k
 from oodometer.errors import ArgumentError, DatasetError, MetricError, StoreError
 from oodometer.families import IMAGENET_C
@@ -206,8 +207,8 @@ def test_corruptions_are_chosen_by_name_and_missing_ones_are_said(published):
     root, _ = published()
     run = oodometer.evaluate("fake", root, corruptions="contrast,snow", progress=False)
     assert set(run.errors) == {"contrast"}
-    assert run.manifest.benchmarks[0].unavailable == {"snow": "it is not in c"}
-    with pytest.raises(MetricError, match="snow: it is not in c"):
+    assert run.manifest.benchmarks[0].unavailable == {"snow": "not in c"}
+    with pytest.raises(MetricError, match="snow: not in c"):
         run.mce()
     with pytest.raises(DatasetError, match=r"none of the corruptions asked for\. It has fog, contrast"):
         oodometer.evaluate("fake", root, corruptions="snow", progress=False)
@@ -339,13 +340,14 @@ def test_a_precision_is_reached_from_files(tmp_path):
 
 def test_a_precision_needs_all_cells(published):
     root, _ = published()
-    with pytest.raises(ArgumentError, match="there is no gaussian_noise: it is not in c"):
+    with pytest.raises(ArgumentError, match="there is no gaussian_noise: not in c"):
         oodometer.evaluate("fake", root, precision=1, progress=False)
 
 
 SCRIPT = """
 import sys, time
 import oodometer
+from oodometer.cli import main
 fake = oodometer.FakeModel()
 predict = fake.predict
 def slow(images):
@@ -467,6 +469,55 @@ def test_wrong_inputs_are_refused_in_words(published, photographs, tmp_path):
     with pytest.raises(ArgumentError, match="clean pictures of its own"):
         oodometer.evaluate("fake", built, clean=clean, progress=False)
     manifest = built / "manifest.json"
-    manifest.write_text(manifest.read_text().replace('"complete": true', '"complete": false'))
-    with pytest.raises(DatasetError, match="not finished"):
-        oodometer.evaluate("fake", built, progress=False)
+    whole = manifest.read_text()
+    for damaged, message in (
+        (whole.replace('"complete": true', '"complete": false'), "not finished"),
+        (whole.replace('"quality"', '"qualiti"'), "damaged"),
+        (whole[:300], "damaged"),
+    ):
+        manifest.write_text(damaged)
+        with pytest.raises(DatasetError, match=message):
+            oodometer.evaluate("fake", built, progress=False)
+
+
+def test_parts_of_a_run_become_one(published, tmp_path):
+    root, _ = published(images=8)
+    whole = oodometer.evaluate("fake", root, progress=False)
+    parts = [tmp_path / "a", tmp_path / "b"]
+    for part in parts:
+        oodometer.evaluate("fake", root, part, batch_size=2, progress=False)
+        blocks = sorted((part / "predictions" / "imagenet-c").glob("*.parquet"))
+        for block in blocks[parts.index(part) :: 2]:
+            block.unlink()
+    assert _same(whole, oodometer.merge(parts, tmp_path / "both"))
+
+
+def test_tiny_imagenet_c_has_classes_of_its_own(tmp_path, textured):
+    """Of its frost as first published nothing is evaluated, and the clean images are labelled in its 200 classes."""
+    picture = PIL.Image.fromarray(textured(0))
+    for wnid in imagenet1k().classes[100:300]:
+        for cell in ("val", "c/fog/1", "c/frost/1"):
+            (tmp_path / cell / wnid).mkdir(parents=True)
+            picture.save(tmp_path / cell / wnid / "test_1.JPEG")
+    (tmp_path / "c" / "frost" / "1" / "n01440764").mkdir()
+    picture.save(tmp_path / "c" / "frost" / "1" / "n01440764" / "test_1.JPEG")
+    fake, data = oodometer.FakeModel(200), f"tiny-imagenet-c:{tmp_path / 'c'}"
+    run = oodometer.evaluate(fake, data, clean=tmp_path / "val", progress=False)
+    assert [str(condition) for condition in _table(run).conditions] == ["clean", "fog/1"]
+    assert sorted(_table(run).labels) == list(range(200))
+    assert run.manifest.benchmarks[0].protocol.stored.kind == "tiny-imagenet-c"
+    assert run.manifest.benchmarks[0].unavailable["frost"] == "not in c"
+
+
+def test_the_command_takes_stored_pictures_and_their_clean_ones(published, tmp_path, capsys):
+    root, clean = published()
+    command = ["evaluate", "fake", "--data", f"imagenet-c:{root}", "--clean", str(clean), "-o", str(tmp_path / "run")]
+    with pytest.raises(SystemExit) as ended:
+        main(command)
+    assert ended.value.code == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "no resize, files; taken for the published ImageNet-C; clean images given (no resize)" in said
+    with pytest.raises(SystemExit) as ended:
+        main([*command, "--edition", "imagenet224"])
+    assert ended.value.code == 2
+    assert "Leave it out" in capsys.readouterr().err
