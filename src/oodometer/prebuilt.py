@@ -10,20 +10,19 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from oodometer import arguments, plan
-from oodometer.datasets import build_manifest, match, open_dataset, path_of
-from oodometer.errors import ArgumentError, DatasetError, ImageError
+from oodometer.clean_images import find_clean
+from oodometer.datasets import build_manifest
+from oodometer.errors import ArgumentError, DatasetError
 from oodometer.families import GROUPS
-from oodometer.outfolder import check_apart
 from oodometer.preprocess import PREPROCESS
-from oodometer.stored import CleanImages, StoredSet
-from oodometer.types import Condition, CorruptedDataset, Dataset, Preprocess, Protocol, Stored
+from oodometer.stored import StoredSet
+from oodometer.types import Condition, CorruptedDataset, Dataset, Protocol, Stored
 
 __all__ = ["Settled", "settle"]
 
@@ -34,12 +33,6 @@ _KINDS = {
     "cifar-100": "cifar100-c",
 }
 """What a set is taken for that no manifest describes, by its label space."""
-
-_GEOMETRIES = {(224, 224): "imagenet224", (299, 299): "inception299", (64, 64): "tiny64"}
-"""How the published pictures of a size were made of clean images."""
-
-_LOOKS = 4
-"""How many clean images are looked at to tell whether they have their final size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +94,8 @@ def settle(
         raise DatasetError(
             f"{dataset.name} has none of the corruptions asked for. It has {', '.join(there)}: name those to evaluate."
         )
-    found = _clean(dataset, clean, out, manifest)
+    made_by = manifest["protocol"]["preprocess"]["name"] if manifest else None
+    found = find_clean(dataset, clean, out, made_by)
     if not chosen and found is None:
         raise ArgumentError(f"No corruptions were asked for, and {dataset.name} has no clean images either.")
     stored = replace(
@@ -180,76 +174,3 @@ def _described(dataset: CorruptedDataset, manifest: dict[str, Any] | None) -> St
         return Stored(known.get(dataset.label_space.name, "other"), {}, None)
     protocol = msgspec.convert(manifest["protocol"], Protocol)
     return Stored("build", {}, None, protocol.preprocess, manifest["quality"], protocol.seed)
-
-
-def _clean(
-    dataset: CorruptedDataset,
-    given: str | os.PathLike[str] | Dataset | None,
-    out: str | os.PathLike[str] | None,
-    manifest: dict[str, Any] | None,
-) -> CleanImages | None:
-    """Find the clean images: those of the set, or those that are given beside it."""
-    clean = getattr(dataset, "clean", None)
-    own: Dataset | None = clean() if callable(clean) else None
-    if given is None:
-        return None if own is None else CleanImages(own, match(dataset.samples, own), PREPROCESS["none"])
-    if own is not None:
-        raise ArgumentError(f"{dataset.name} has clean pictures of its own; leave clean out.")
-    found = _opened(given, dataset, out)
-    images = CleanImages(found, match(dataset.samples, found), PREPROCESS["none"])
-    return replace(images, geometry=_geometry(dataset, images, manifest))
-
-
-def _opened(
-    given: str | os.PathLike[str] | Dataset, dataset: CorruptedDataset, out: str | os.PathLike[str] | None
-) -> Dataset:
-    if isinstance(given, str | os.PathLike):
-        if out is not None:
-            check_apart(arguments.path("The run's folder", out), path_of(given))
-        found = open_dataset(given, label_space=dataset.label_space)
-    else:
-        found = given
-    if isinstance(found, CorruptedDataset) or not hasattr(found, "samples"):
-        raise ArgumentError(f"The clean images must be a folder or a Dataset of uncorrupted images, not {given!r}.")
-    if found.label_space.classes != dataset.label_space.classes:
-        raise DatasetError(
-            f"{found.name} and {dataset.name} have different classes, so they are not of the same images."
-        )
-    return found
-
-
-def _geometry(dataset: CorruptedDataset, clean: CleanImages, manifest: dict[str, Any] | None) -> Preprocess:
-    """Say what makes pictures of the set's size of the clean images: nothing, if they have it, else what made the set.
-
-    Raises
-    ------
-    DatasetError
-        If nothing that is known does.
-    """
-    size = next(_sizes(dataset, None))
-    if all(own == size for own in islice(_sizes(dataset, clean), _LOOKS)):
-        return PREPROCESS["none"]
-    named = manifest["protocol"]["preprocess"]["name"] if manifest else _GEOMETRIES.get(size, "none")
-    geometry = PREPROCESS.get(named, PREPROCESS["none"])
-    made = next(_sizes(dataset, replace(clean, geometry=geometry)))
-    if made != size:
-        raise DatasetError(
-            f"The clean images of {clean.dataset.name} give pictures of {made[0]}x{made[1]} pixels (preprocessing "
-            f"{geometry.name!r}), and those of {dataset.name} have {size[0]}x{size[1]}. Give clean images that the set "
-            "was made of, or that have its size."
-        )
-    return geometry
-
-
-def _sizes(dataset: CorruptedDataset, clean: CleanImages | None) -> Any:  # noqa: ANN401
-    """Yield width and height of the pictures that can be read, corrupted or clean, in the order of the samples."""
-    readable = False
-    for sample in dataset.samples:
-        try:
-            picture = dataset.read(sample, dataset.conditions[0]) if clean is None else clean.read(sample)
-        except ImageError:
-            continue
-        readable = True
-        yield picture.size
-    if not readable:
-        raise DatasetError(f"None of the {len(dataset.samples)} images of {dataset.name} can be read.")

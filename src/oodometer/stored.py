@@ -2,37 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import PIL.Image
-
+from oodometer.clean_images import CleanImages
 from oodometer.datasets.fingerprint import digest_of
-from oodometer.errors import ImageError
 from oodometer.preprocess import apply
-from oodometer.types import CLEAN, Condition, CorruptedDataset, Dataset, Image, LabelSpace, Preprocess, Sample
+from oodometer.types import CLEAN, Condition, CorruptedDataset, Image, LabelSpace, Preprocess, Sample
 
-__all__ = ["CleanImages", "StoredSet"]
-
-
-@dataclass(frozen=True)
-class CleanImages:
-    """The clean images of a set: ``of`` maps the id of each of its samples to the clean one.
-
-    ``geometry`` makes of them what the corruptions were applied to.
-    """
-
-    dataset: Dataset
-    of: Mapping[str, Sample]
-    geometry: Preprocess
-
-    def read(self, sample: Sample) -> PIL.Image.Image:
-        """Decode the clean image that belongs to a sample of the set, in its final geometry."""
-        own = self.of[sample.id]
-        try:
-            return PIL.Image.fromarray(apply(self.dataset.read(own), self.geometry))
-        except ImageError as error:
-            raise ImageError(f"The clean image {own.id}: {error}") from error
+__all__ = ["StoredSet"]
 
 
 @dataclass(frozen=True)

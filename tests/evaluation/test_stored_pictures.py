@@ -48,7 +48,7 @@ def _build(root, out, **options):
 
 def test_a_lossless_build_equals_the_pictures_made_on_the_way(photographs, tmp_path):
     """All of 15 x 5 and clean, to the bit: the fake model's logits depend on each single byte."""
-    root = photographs(5)
+    root = photographs(3, side=32)
     built = _build(root, tmp_path / "c", format="png", clean=True)
     on_the_way = oodometer.evaluate("fake", root, **FAST)
     stored = oodometer.evaluate("fake", f"imagenet-c:{built}", batch_size=2, workers=3, progress=False)
