@@ -217,7 +217,7 @@ def _check_severities(rows: Mapping[str, _Rows]) -> None:
         if array.shape != one.shape:
             raise DatasetError(
                 f"{array.file} has the shape {array.shape} and {one.file} has {one.shape}: all corruptions must hold "
-                "the same images."
+                "the same images. `oodometer check` says what else is wrong."
             )
 
 
