@@ -49,13 +49,15 @@ def collect(source: str | None, out: str | None, classes: str, query_only: bool)
         raise click.UsageError("Give SOURCE and -o DIR, or --query-only.")
     from oodometer.renditions import CANDIDATES, REASONS
     from oodometer.renditions import collect as collect_candidates
+    from oodometer.report.words import count
 
     collection = collect_candidates(source, out, classes)
     problems = Counter(candidate.problem for candidate in collection.candidates)
-    click.echo(f"{collection.path / CANDIDATES}: {problems[''] + problems['conflicting_rows']:,} candidates.")
+    usable = problems[""] + problems["conflicting_rows"]
+    click.echo(f"{collection.path / CANDIDATES}: {count(usable, 'candidate')}.")
     for reason in REASONS:
         if problems[reason] and reason != "not_an_image":
-            click.echo(f"  {problems[reason]:,} {'row' if problems[reason] == 1 else 'rows'}: {REASONS[reason][1]}.")
+            click.echo(f"  {count(problems[reason], 'row')}: {REASONS[reason][1]}.")
     click.echo(f"Next: oodometer renditions screen {collection.path}")
 
 
@@ -188,6 +190,7 @@ def export(folder: str, out: str, decisions: Sequence[Path], workers: int | None
     from oodometer.progress import ProgressBar
     from oodometer.renditions import evaluation, open_collection, read_decisions, read_screening
     from oodometer.renditions import export as export_set
+    from oodometer.report.words import count
 
     collection = open_collection(folder)
     screened = read_screening(collection)
@@ -195,7 +198,7 @@ def export(folder: str, out: str, decisions: Sequence[Path], workers: int | None
     with ProgressBar() as bar:
         made = export_set(collection, screened, reviewers, out, workers=workers, observer=bar)
     unseen = sum(not part.judged_by for part in made.parts)
-    click.echo(f"{made.path}: {len(made.parts):,} pictures, {unseen:,} of them kept without a person's look.")
-    for why, count in Counter(one.why for one in made.left_out).most_common():
-        click.echo(f"  left out {count:,}: {why}")
+    click.echo(f"{made.path}: {count(len(made.parts), 'picture')}, {unseen:,} of them kept without a person's look.")
+    for why, pictures in Counter(one.why for one in made.left_out).most_common():
+        click.echo(f"  left out {pictures:,}: {why}")
     click.echo(f"Next: {evaluation(collection.classes, str(made.path))}")

@@ -95,10 +95,10 @@ def _unreadable(error: OSError) -> None:
 
 
 def _file(path: Path, id_: str, inside: str) -> Candidate:
-    if path.is_symlink() and not _within(os.path.realpath(path), inside):
-        return Candidate(id_, problem="path_outside_root", detail=f"a link to {path.readlink()}")
+    if not _within(os.path.realpath(path), inside):
+        return Candidate(id_, problem="path_outside_root", detail=f"a link leads to {os.path.realpath(path)}")
     if path.is_dir():
-        return Candidate(id_, problem="linked_folder", detail=f"a link to {path.readlink()}")
+        return Candidate(id_, problem="linked_folder", detail=f"it leads to {os.path.realpath(path)}")
     picture = is_image_name(path.name) or path.suffix.lower() in UNSUPPORTED
     if hidden(path.name) or not path.is_file() or not picture:
         return Candidate(id_, problem="not_an_image")

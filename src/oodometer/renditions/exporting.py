@@ -84,9 +84,8 @@ def export(
     settled = settle(screened, reviewers, collection.classes)
     taken = [one for one in settled if not one.why]
     if not taken:
-        raise DatasetError(
-            f"No picture of {collection.path} is kept: {settled[0].why if settled else 'none is usable'}."
-        )
+        why = f"the first one {settled[0].why}" if settled else "none is usable"
+        raise DatasetError(f"No picture of {collection.path} is kept: {why}.")
     temporary = place.with_name(f".{place.name}{TEMPORARY}")
     with mapped_errors(f"writing {place}"):
         shutil.rmtree(temporary, ignore_errors=True)

@@ -122,7 +122,8 @@ def nearest(these: NDArray[np.uint8], those: NDArray[np.uint8] | None = None, wo
     these
         The hashes of some pictures: uint8, N x 2 x 8 x 32.
     those
-        Those of others, M x 2 x turns x 32, of which the first turn alone counts. Without them each is compared with those before it.
+        Those of others, M x 2 x turns x 32, of which the first turn alone counts. Without them each picture is compared
+        with those before it.
     workers
         Threads; one for each processor unless given.
     """

@@ -1,8 +1,8 @@
 """Whether a picture looks like a photograph, by simple statistics of its colours: a hint for people, never a verdict.
 
 A photograph fills its frame, has many colours, and its neighbouring pixels differ a little nearly everywhere; most
-drawings stand on a plain ground and have flat areas. Paintings may have all of it too, and a photograph of something cut
-out and put on white has less: so what looks like one is only shown to a person.
+drawings stand on a plain ground and have flat areas. Paintings may have all of it too, and a photograph of something
+cut out and put on white has less: so what looks like one is only shown to a person.
 """
 
 from __future__ import annotations

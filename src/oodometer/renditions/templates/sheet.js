@@ -78,6 +78,7 @@
   }
 
   document.addEventListener("keydown", (event) => {
+    if (event.target === reviewer && event.key === "Enter") go(here);
     if (event.ctrlKey || event.metaKey || event.altKey || event.target === reviewer) return;
     const steps = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -across(), ArrowDown: across() };
     const verdict = verdicts[event.key.toLowerCase()];
