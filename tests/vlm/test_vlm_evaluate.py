@@ -78,7 +78,8 @@ def test_an_unmapped_answer_is_wrong_even_of_the_last_class(serve, five_classes)
 
 
 def test_what_the_result_says_and_does_not_say(serve, five_classes, tmp_path):
-    run = evaluate(serve(by_content), five_classes(10), tmp_path / "run", candidates=3)
+    endpoint = serve(lambda request: "?" if request.picture.sum() % 2 else by_content(request))
+    run = evaluate(endpoint, five_classes(10), tmp_path / "run", candidates=3)
     text = " ".join(str(run.table()).split())
     page, results = run.report().read_text(), json.loads((tmp_path / "run" / "results.json").read_text())
     protocol = "no resize, memory, free-text answers among 3 classes drawn for each image, the true one among them"
@@ -91,7 +92,13 @@ def test_what_the_result_says_and_does_not_say(serve, five_classes, tmp_path):
         assert "nan" not in said.lower().replace("unanswered", "")
     assert "% sure" not in page
     assert "ECE" not in page.replace("no calibration error", "")
-    assert "no class" in page
+    table = run.store.table("imagenet-c", "custom-5")
+    pictures = [picture for strip in run.summary().corruption_strips for picture in strip.pictures]
+    shown_as = {picture.condition: picture.prediction for picture in pictures}
+    row = table.images.index(run.summary().corruption_strips[0].image)
+    for condition, k in zip(table.conditions, table.top[row, :, 0], strict=True):
+        assert shown_as[condition] == ("no class" if k == -1 else NAMES[k])
+    assert "no class" in shown_as.values()
     part = results["corruptions"]
     assert part["losses"] == {"top5_error": None, "nll": None, "brier": None}
     assert part["confidence"] is None
@@ -399,6 +406,8 @@ def test_a_published_baseline_is_used_only_if_asked_for(serve, of_imagenet, tmp_
     given = ONE | {"corruptions": "imagenet-c"}
     run = oodometer.evaluate(f"vlm:{endpoint.url}#m", clean, tmp_path / "run", **given)
     assert run.summary().corruptions.mce is None
+    assert run.summary().corruptions.losses.top5_error is None  # though there are more than five classes
+    assert {row.top5_error for row in run.summary().corruptions.rows} == {None}
     assert run.mce(baseline="alexnet").value > 0
     assert "reach across two protocols" in " ".join(str(run.table("alexnet")).split())
 
