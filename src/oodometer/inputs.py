@@ -10,9 +10,9 @@ from typing import Any
 from oodometer import arguments
 from oodometer.datasets import Unlabelled, imagenet1k, open_dataset, open_folder, path_of
 from oodometer.datasets import imagenet_r as imagenet_r_classes
-from oodometer.errors import ArgumentError
+from oodometer.errors import ArgumentError, DatasetError
 from oodometer.outfolder import check_apart
-from oodometer.types import CorruptedDataset, Dataset, LabelSpace
+from oodometer.types import UNLABELLED, CorruptedDataset, Dataset, LabelSpace
 
 __all__ = ["open_clean", "open_data", "open_renditions"]
 
@@ -41,6 +41,7 @@ def open_data(
     elif (labels, *of_images) != (None, None, None):
         raise ArgumentError("labels, classes and label_space belong to a folder; a Dataset has its own.")
     if not unlabelled:
+        _check_labelled(found)
         return found  # type: ignore[no-any-return]  # one of the two
     if isinstance(found, CorruptedDataset):
         raise ArgumentError(f"{found.name} holds corrupted images; without labels only clean ones can be evaluated.")
@@ -76,6 +77,17 @@ def open_renditions(
     folder = arguments.path("ImageNet-R", imagenet_r)
     _check_apart(out, folder)
     return open_folder(folder, label_space=imagenet_r_classes())
+
+
+def _check_labelled(dataset: Dataset | CorruptedDataset) -> None:
+    """Have images without labels be said to be such: their result is of another kind."""
+    without = [sample.id for sample in dataset.samples if sample.label == UNLABELLED]
+    if without:
+        raise DatasetError(
+            f"{dataset.name}: the label of {without[0]!r} is {UNLABELLED}, which means none; so it is for "
+            f"{len(without)} of {len(dataset.samples)} images. Give their labels, or say that there are none "
+            "(--unlabelled, unlabelled=True)."
+        )
 
 
 def _check_apart(out: str | os.PathLike[str] | None, folder: Path) -> None:

@@ -278,13 +278,9 @@ def _check_samples(dataset: Dataset | StoredSet) -> None:
     if len(set(ids)) < len(ids):
         twice = next(id_ for id_ in sorted(ids) if ids.count(id_) > 1)
         raise DatasetError(f"{dataset.name} has the image {twice!r} more than once.")
-    without = [sample.id for sample in dataset.samples if sample.label == UNLABELLED]
-    if 0 < len(without) < len(ids):
-        raise DatasetError(
-            f"{dataset.name}: {len(without)} of the {len(ids)} images have no label, the first {without[0]!r}. Leave "
-            "them out, or leave all labels out (unlabelled) to learn how often predictions change."
-        )
-    for sample in dataset.samples if not without else ():
+    if all(sample.label == UNLABELLED for sample in dataset.samples):
+        return
+    for sample in dataset.samples:
         if not 0 <= sample.label < dataset.label_space.width:
             raise DatasetError(
                 f"{dataset.name}: the label of {sample.id!r} is {sample.label}, and {dataset.label_space.name} has the "
