@@ -127,8 +127,6 @@ def strength_curve(
     benchmark = plan.corrupted(dataset, protocol, limit=limit)
     if corruption in benchmark.unavailable:
         raise MissingDataError(f"{corruption} cannot be run: {benchmark.unavailable[corruption]}.")
-    if not benchmark.labelled:
-        raise DatasetError(f"{dataset.name} has no labels, and a strength curve is one of errors.")
     loaded = load_model(model, model_options, dataset.label_space)
     with ProgressBar() if progress else contextlib.nullcontext(Silent()) as observer:
         measurer = _Measurer(loaded, benchmark, Execution.of(batch_size, workers), observer)

@@ -145,5 +145,5 @@ def test_the_command_prints_and_keeps_what_the_call_returns(twenty_four, tmp_pat
 
 
 def test_images_without_labels_have_no_errors(twenty_four):
-    with pytest.raises(DatasetError, match="no labels"):
+    with pytest.raises(DatasetError, match="Give their labels"):
         oodometer.strength_curve("fake", Unlabelled(open_folder(twenty_four)), "fog", **FAST)

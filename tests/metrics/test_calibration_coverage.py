@@ -67,7 +67,7 @@ def test_the_quantiles_of_the_bootstrap_would_not_cover():
         assert np.quantile(again, 0.025) > 0.01
 
 
-@pytest.mark.study
+@pytest.mark.long
 @pytest.mark.parametrize("n", [100, 500])
 @pytest.mark.parametrize("binning", ["width", "mass"])
 @pytest.mark.parametrize("right", RIGHT)
@@ -76,7 +76,7 @@ def test_the_interval_of_an_ece_covers_in_500_draws(right, binning, n):
     assert 0.92 <= held(right, binning, n, 500, seed=n) <= 0.99
 
 
-@pytest.mark.study
+@pytest.mark.long
 @pytest.mark.parametrize("right", RIGHT)
 def test_the_interval_of_the_rms_error_covers_in_500_draws(right):
     """On 1000 images in bins of 100, whose true edges are the tenths of the confidence's distribution."""
@@ -94,7 +94,7 @@ def test_the_interval_of_the_rms_error_covers_in_500_draws(right):
     assert 0.92 <= count / 500 <= 0.995
 
 
-@pytest.mark.study
+@pytest.mark.long
 @pytest.mark.parametrize("n", [100, 500])
 @pytest.mark.parametrize("right", RIGHT)
 def test_the_interval_of_aurra_covers_in_500_draws(right, n):
@@ -109,7 +109,7 @@ def test_the_interval_of_aurra_covers_in_500_draws(right, n):
     assert 0.92 <= count / 500 <= 0.98
 
 
-@pytest.mark.study
+@pytest.mark.long
 @pytest.mark.parametrize("right", RIGHT)
 def test_the_mean_ece_over_correlated_conditions_covers(right):
     """Five conditions of 400 images; confidences and outcomes of one image are correlated by .6 on the normal scale."""

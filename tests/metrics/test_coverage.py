@@ -100,7 +100,7 @@ def test_cells_taken_for_images_would_not_cover():
     assert held / 200 < 0.6
 
 
-@pytest.mark.study
+@pytest.mark.long
 @pytest.mark.parametrize("n", [20, 50, 200])
 @pytest.mark.parametrize("world", WORLDS)
 def test_intervals_cover_in_2000_benchmarks(world, n):
@@ -247,7 +247,7 @@ def test_a_measured_baseline_taken_as_exact_would_not_cover():
     assert held / 150 < 0.9
 
 
-@pytest.mark.study
+@pytest.mark.long
 @pytest.mark.parametrize("n", [20, 50, 200])
 @pytest.mark.parametrize("pair", PAIRS)
 def test_differences_cover_in_2000_benchmarks(pair, n):
@@ -263,7 +263,7 @@ def test_differences_cover_in_2000_benchmarks(pair, n):
     assert np.all((corruptions >= 0.93) & (corruptions <= {20: 1, 50: 0.985, 200: 0.97}[n])), corruptions
 
 
-@pytest.mark.study
+@pytest.mark.long
 @pytest.mark.parametrize("same", [True, False], ids=["same images", "other images"])
 @pytest.mark.parametrize("n", [50, 200])
 @pytest.mark.parametrize("pair", PAIRS)

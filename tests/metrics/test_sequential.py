@@ -141,7 +141,7 @@ def test_intervals_at_the_stop_cover(benchmark, world):
     assert result["share"] < 0.002
 
 
-@pytest.mark.study
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("world", "images", "half_width", "simulations"),
     [
@@ -160,7 +160,7 @@ def test_intervals_at_the_stop_cover_in_2000_simulations(benchmark, world, image
     assert abs(result["bias"]) < 0.05 * 100 * half_width
 
 
-@pytest.mark.study
+@pytest.mark.long
 def test_intervals_of_what_few_images_would_give_cover(benchmark):
     """The images are no sample then: the truth is what all conditions of these very images give."""
     population = benchmark.Population(_population(2, *WORLDS["usual"]), NAMES)

@@ -135,7 +135,7 @@ def test_its_interval_covers():
     assert share_held(100, draws=100) >= 0.9
 
 
-@pytest.mark.study
+@pytest.mark.long
 @pytest.mark.parametrize("n", [50, 100, 400])
 def test_its_interval_covers_in_500_draws(n):
     assert 0.93 <= share_held(n, draws=500) <= 0.985
