@@ -181,3 +181,12 @@ def test_renditions_beside_images_without_labels(flat, tmp_path, textured):
     found = run.summary().renditions
     assert found.accuracy.n == 1
     assert (found.gap, found.clean_accuracy) == (None, None)
+
+
+@pytest.mark.parametrize("corruptions", ["saturate", ()])
+def test_without_a_corruption_that_counts_there_is_no_mean(flat, corruptions):
+    given = FAST | {"corruptions": corruptions}
+    run = oodometer.evaluate("fake", flat, unlabelled=True, label_space="imagenet-1k", **given)
+    assert run.summary().unlabelled.changed is None
+    assert "n/a" in str(run.table())
+    assert "n/a" in run.report().read_text()

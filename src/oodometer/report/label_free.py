@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from oodometer import metrics
 from oodometer.families import FAMILY_OF
 from oodometer.metrics import Misses
-from oodometer.report.details import counted_and_extra, defined, missing, prediction_changes
+from oodometer.report.details import counted_and_extra, missing, prediction_changes
 from oodometer.report.summary import ChangeRow, Counts, Unlabelled
 from oodometer.store import BenchmarkRecord, Table
 
@@ -38,7 +38,7 @@ def unlabelled(record: BenchmarkRecord, table: Table, counts: Counts) -> Unlabel
         extra=extra,
         missing=missing(record, changes, table),
         unavailable=record.unavailable,
-        changed=defined(lambda: metrics.mean_error_estimate(counted)),
+        changed=metrics.mean_error_estimate(counted) if counted else None,
     )
 
 
