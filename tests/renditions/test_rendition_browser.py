@@ -48,7 +48,7 @@ def page(browser):
 
 @pytest.fixture
 def sheet(screened):
-    """Make a sheet of six pictures, of which one waits for a person and comes first, with a hostile source and style."""
+    """Make a sheet of six pictures, of which two wait for a person and come first, with hostile words."""
     pictures = {f"{n}.png": drawing(n) for n in range(5)} | {f"{SHARK} photo.png": photograph(1)}
     rows = [row(path, source=NAME, style="sketch" if path != "4.png" else NAME) for path in pictures]
     collection, made = screened(pictures, rows=rows)

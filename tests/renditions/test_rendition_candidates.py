@@ -8,8 +8,8 @@ from drawings import drawing, save
 import oodometer
 from oodometer.renditions import collect, export, screen
 
-# What only a person can see: a chestnut that its source calls an acorn, a doll called Granny Smith, and a photograph of a
-# gorilla that was cut out and put on transparency. The pool's own README says that no tool can tell from the bytes.
+# What only a person can see: a chestnut that its source calls an acorn, a doll called Granny Smith, and a photograph of
+# a gorilla that was cut out and put on transparency. The pool's own README says that no tool can tell from the bytes.
 FOR_PEOPLE = {"emoji-b/acorn.png", "stamps/grannysmith.jpg", "photos/gorilla.png"}
 
 

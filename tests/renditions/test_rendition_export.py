@@ -1,4 +1,4 @@
-"""The finished set: ImageNet-R's layout, the same bytes from the same decisions, everything about each picture beside it."""
+"""The finished set: ImageNet-R's layout, the same bytes from the same decisions, and all about each picture."""
 
 import csv
 import hashlib
@@ -59,6 +59,7 @@ def test_layout_manifest_and_pictures(mixed, tmp_path, pool):
         ]
     )
     listed = manifest(out)
+    assert [line["file"] for line in listed.values()] == sorted(line["file"] for line in listed.values())
     assert {original: line["file"] for original, line in listed.items()} == {
         "glass.png": f"{GOLDFISH}/sketch_0.png",
         "plain.jpg": f"{GOLDFISH}/sketch_1.jpg",
@@ -128,7 +129,7 @@ def test_two_equal_pictures_cannot_both_stay(screened, tmp_path):
     with pytest.raises(DatasetError, match=r"a\.png and b\.png have the same pixels, and both were kept"):
         export(collection, list(made.values()), [both], tmp_path / "set")
     assert not (tmp_path / "set").exists()
-    with pytest.raises(DatasetError, match="No picture of .* is kept: the first one waits for a person"):
+    with pytest.raises(DatasetError, match=r"No picture of .* is kept: the first one waits for a person"):
         export(collection, list(made.values()), [], tmp_path / "set")
 
 

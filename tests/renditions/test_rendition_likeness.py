@@ -84,6 +84,14 @@ def test_the_search_is_brute_force(data):
         )
 
 
+def test_a_quarter_of_the_bits_is_the_limit():
+    these = np.zeros((2, *SHAPE), np.uint8)
+    these[0] = np.packbits(np.arange(BITS) < 64)
+    these[1] = np.packbits(np.arange(BITS) < 65)
+    found = nearest(these, np.zeros((1, SHAPE[0], 1, SHAPE[2]), np.uint8))
+    assert (found.place.tolist(), found.distance[0]) == ([0, -1], 64)
+
+
 def _by_hand(these, those, earlier):
     places, distances = [], []
     for place, one in enumerate(these):

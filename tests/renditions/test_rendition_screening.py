@@ -149,6 +149,16 @@ def test_copies_with_the_same_pixels(screened, pool):
     assert rows["Z.png"].related == "e.png"
 
 
+def test_a_copy_without_a_label_is_no_contradiction(screened):
+    pictures = {"A.png": drawing(1), "b.png": drawing(1), "c.png": drawing(1)}
+    _, rows = screened(pictures, rows=[row("b.png", label=TIGER)])
+    assert outcome(rows) == {
+        "A.png": ("drop", "duplicate"),
+        "b.png": ("keep", ""),
+        "c.png": ("drop", "duplicate"),
+    }
+
+
 def test_a_dropped_picture_takes_no_copy_with_it(screened):
     _, rows = screened(
         {"a.png": drawing(1), "b.png": drawing(1)}, rows=[row("a.png", label="nonsense"), row("b.png", label=TIGER)]
@@ -159,6 +169,7 @@ def test_a_dropped_picture_takes_no_copy_with_it(screened):
 def test_leaks_from_clean_and_training_images(screened, tmp_path):
     for number, folder in enumerate(("train", "val")):
         save(tmp_path / folder, "n01443537/x.png", drawing(number))
+    save(tmp_path / "val", "n01443537/again.png", drawing(0))
     (tmp_path / "val" / "n01443537" / "broken.png").write_bytes(b"no")
     pictures = {
         "same.png": drawing(0),
@@ -175,8 +186,8 @@ def test_leaks_from_clean_and_training_images(screened, tmp_path):
     }
     assert rows["same.png"].related == "clean:train/n01443537/x.png"
     assert rows["like.jpg"].related == "clean:val/n01443537/x.png"
+    (tmp_path / "none").mkdir()
     with pytest.raises(DatasetError, match="holds no images"):
-        (tmp_path / "none").mkdir()
         screened({"a.png": drawing(1)}, clean=[tmp_path / "none"], out="again")
 
 

@@ -158,7 +158,8 @@ def _find_copies(
     """Find the pictures whose pixels are those of a clean image or of another candidate."""
     leaks = {m.pixels: name for name, m in reversed(clean)}
     first: dict[str, dict[str, int]] = {}
-    for place in _usable(found, measured):
+    # A copy without a label contradicts none that has one, so those with a label come first; sorting is stable.
+    for place in sorted(_usable(found, measured), key=lambda place: not candidates[place].label):
         pixels = measured[place].pixels
         if pixels in leaks:
             found[place].append(Finding("leaked", "has the same pixels", leaks[pixels]))
