@@ -82,6 +82,11 @@ def test_paths_that_leave_the_folder_are_refused(pool, tmp_path, text):
     assert problems(collect(table(pool, row(text), row("a.png")), tmp_path / "w"))[text] == "path_outside_root"
 
 
+def test_no_space_of_a_name_is_lost(pool, tmp_path):
+    save(pool, " a.png", drawing(2))
+    assert problems(collect(table(pool, row(" a.png")), tmp_path / "w")) == {" a.png": ""}
+
+
 @pytest.mark.parametrize("text", ["https://example.org/a.png", "ftp://x/a.png", "file://elsewhere/a.png"])
 def test_nothing_is_downloaded(pool, tmp_path, text):
     save(pool, "a.png", drawing(2))

@@ -122,6 +122,15 @@ def test_people_decide(mixed, tmp_path):
     assert "1 of the 3 were kept by the automatic screening alone" in sheet
 
 
+def test_an_outdated_decision_does_not_let_a_picture_in(mixed, tmp_path):
+    collection, rows = mixed
+    ann, bob = Reviewer("Ann", {}, ("plain.jpg", "gray.png")), Reviewer("Bob", {"gray.png": "keep"}, ())
+    made = export(collection, rows, [ann, bob], tmp_path / "set")
+    assert {part.original for part in made.parts} == {"turned.jpg", "glass.png", "gray.png"}
+    (why,) = (one.why for one in made.left_out if one.screened.path == "plain.jpg")
+    assert why == "was judged under another class or style: review it again"
+
+
 def test_two_equal_pictures_cannot_both_stay(screened, tmp_path):
     rows = [row("a.png"), row("b.png", label=SHARK)]
     collection, made = screened({"a.png": drawing(1), "b.png": drawing(1)}, rows=rows)

@@ -168,9 +168,10 @@ def _rows(table: Path) -> Iterator[Candidate]:
             raise DatasetError(f"{table} {what}; its header is {', '.join(header)}. Needed: {', '.join(_COLUMNS)}.")
         for row in rows:
             cells = {name: (row[name] or "").strip() for name in (*_COLUMNS, "author") if name in names}
+            cells["path"] = row["path"] or ""  # a file's name may begin with a space
             if None in row or "\0" in "".join(cells.values()):
                 raise DatasetError(f"{table}, line {rows.line_num}: more cells than columns, or a NUL. Quote commas.")
-            if not cells["path"]:
+            if not cells["path"].strip():
                 raise DatasetError(f"{table}, line {rows.line_num}: the path is empty.")
             yield Candidate(**cells)
     except csv.Error as error:

@@ -11,7 +11,7 @@ import PIL.Image
 import PIL.ImageOps
 
 from oodometer.datasets.decode import decode
-from oodometer.errors import DatasetError
+from oodometer.errors import DatasetError, ImageError, OodometerError
 
 __all__ = ["Picture", "is_blank", "look"]
 
@@ -70,11 +70,19 @@ def look(path: Path, name: str) -> Picture:
         content = path.read_bytes()
     except OSError as error:
         raise DatasetError(f"Cannot read the file {path}: {error.strerror or error}.") from error
-    upright = decode(content, name, orientation="apply")  # and so whole, or refused
-    with PIL.Image.open(io.BytesIO(content)) as file:
+    try:
+        return _looked(content, path.suffix.lower(), decode(content, name, orientation="apply"))
+    except (OodometerError, MemoryError):
+        raise
+    except Exception as error:  # on damaged tags and frames Pillow's readers raise nearly any type, undocumented
+        raise ImageError(f"Cannot read the image {name}: {str(error) or type(error).__name__}.") from error
+
+
+def _looked(content: bytes, extension: str, upright: PIL.Image.Image) -> Picture:
+    with PIL.Image.open(io.BytesIO(content), formats=tuple(_EXTENSIONS)) as file:
         transparent = file.has_transparency_data
         image = _on_white(file) if transparent else upright
-        conversion = _conversion(file, path.suffix.lower())
+        conversion = _conversion(file, extension)
         format_ = str(file.format)
     if not conversion and transparent and is_blank(upright) and not is_blank(image):
         conversion = "alpha"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from oodometer.datasets.layout import some
@@ -56,11 +56,13 @@ def settle(screened: Sequence[Screened], reviewers: Sequence[Reviewer], classes:
     return settled
 
 
-def _settled(row: Screened, reviewers: Iterable[Reviewer], classes: Vocabulary) -> Settled:
+def _settled(row: Screened, reviewers: Sequence[Reviewer], classes: Vocabulary) -> Settled:
     verdicts = {r.name: r.verdicts[row.path] for r in reviewers if row.path in r.verdicts}
     against = [f"{verdict} ({name})" for name, verdict in verdicts.items() if verdict != "keep"]
     why = ", ".join(against)
-    if not why and not verdicts and row.decision == "review":
+    if not verdicts and any(row.path in reviewer.outdated for reviewer in reviewers):
+        why = "was judged under another class or style: review it again"
+    elif not verdicts and row.decision == "review":
         waiting = [row.reason, *(reason for reason in row.also.split() if decision_of(reason) == "review")]
         why = f"waits for a person: it {some([REASONS[reason][1] for reason in waiting])}"
     return Settled(row, why or _lacking(row, classes), tuple(verdicts))
