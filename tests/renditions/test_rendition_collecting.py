@@ -150,6 +150,8 @@ def test_wrong_places_are_refused(pool, tmp_path):
     save(pool, "a.png", drawing(1))
     with pytest.raises(ArgumentError, match="lies within the data"):
         collect(pool, pool / "work")
+    with pytest.raises(DatasetError, match=r"a\.png is a picture: give the folder"):
+        collect(pool / "a.png", tmp_path / "w")
     with pytest.raises(DatasetError, match="There is no"):
         collect(tmp_path / "gone.csv", tmp_path / "w")
     (tmp_path / "empty").mkdir()
@@ -175,6 +177,29 @@ def test_a_collection_may_move_with_its_pictures_and_be_mended_by_hand(collected
     (home / "work" / "candidates.csv").write_text(text + '"', "utf-8")
     with pytest.raises(DatasetError, match=r"candidates\.csv, line \d, cannot be read"):
         open_collection(home / "work")
+
+
+def test_what_a_person_mended_is_never_lost(pool, tmp_path):
+    save(pool, f"{SHARK}/a.png", drawing(1))
+    collect(pool, tmp_path / "w")
+    save(pool, f"{SHARK}/b.png", drawing(2))
+    collect(pool, tmp_path / "w")  # nobody touched the table
+    mended = tmp_path / "w" / "candidates.csv"
+    mended.write_text(mended.read_text().replace("a.png,n01484850,,,", "a.png,n01484850,toy,,MIT"))
+    before = mended.read_bytes()
+    with pytest.raises(
+        DatasetError, match=r"candidates\.csv was mended by hand.* lose what it says of n01484850/a\.png"
+    ):
+        collect(pool, tmp_path / "w")
+    assert mended.read_bytes() == before
+    save(pool, f"{SHARK}/c.png", drawing(3))
+    (pool / "mine.csv").write_bytes(before)
+    again = collect(pool / "mine.csv", tmp_path / "w")
+    assert [(c.path[-5:], c.style, c.licence) for c in again.candidates] == [
+        ("a.png", "toy", "MIT"),
+        ("b.png", "", ""),
+        ("c.png", "", ""),
+    ]
 
 
 def test_own_classes_come_from_a_file(tmp_path):

@@ -11,7 +11,7 @@ import pytest
 from drawings import GOLDFISH, SHARK, TIGER, drawing, photograph, row, save, table
 
 from oodometer.errors import ArgumentError, DatasetError, MissingDataError
-from oodometer.renditions import balance, collect, read_screening, screen
+from oodometer.renditions import balance, collect, open_collection, read_screening, screen
 from oodometer.renditions.pictures import look
 from oodometer.renditions.reasons import REASONS
 
@@ -157,6 +157,14 @@ def test_a_copy_without_a_label_is_no_contradiction(screened):
         "b.png": ("keep", ""),
         "c.png": ("drop", "duplicate"),
     }
+
+
+def test_a_label_that_a_person_added_to_the_table_counts(screened):
+    collection, rows = screened({"a.png": drawing(1)}, rows=[])
+    assert outcome(rows) == {"a.png": ("review", "no_label")}
+    mended = collection.path / "candidates.csv"
+    mended.write_text(mended.read_text().replace("a.png,,,,", f"a.png,{TIGER},sketch,made here,CC0-1.0"))
+    assert [(one.decision, one.reason) for one in screen(open_collection(collection.path))] == [("keep", "")]
 
 
 def test_a_dropped_picture_takes_no_copy_with_it(screened):

@@ -44,7 +44,8 @@ def collect(
         (or ``file:`` addresses) are of files in its own folder, whose other files are listed too. Or a folder
         ``<label>/<style>/<file>`` or ``<label>/<style>_<n>.<ext>``, without source and licence.
     out
-        The collection's folder, outside of that of the pictures; a table that is there is replaced.
+        The collection's folder, outside of that of the pictures. A table that is there is replaced, unless a person
+        mended it and that would be lost.
     classes
         What ``vocabulary`` takes.
 
@@ -62,6 +63,10 @@ def collect(
     known = vocabulary(classes)
     if not place.exists():
         raise DatasetError(f"There is no {place}: give a folder of candidates, or a CSV file that lists them.")
+    if place.is_file() and is_image_name(place.name):
+        raise DatasetError(
+            f"{place} is a picture: give the folder that it lies in, or a CSV file that lists candidates."
+        )
     root = place if place.is_dir() else place.parent
     check_apart(folder, root)
     files = _files(root, None if place.is_dir() else place.name)

@@ -127,10 +127,11 @@ def _watched(
 
 def _said_of(candidate: Candidate, classes: Vocabulary) -> Iterator[Finding]:
     """Yield what the table alone says against a candidate."""
-    if candidate.problem:
+    mended = candidate.problem == "no_label" and candidate.label  # in the table, by a person
+    if candidate.problem and not mended:
         yield Finding(candidate.problem, candidate.detail)
-    if candidate.problem not in {"", "conflicting_rows"}:
-        return
+        if candidate.problem != "conflicting_rows":
+            return
     fault = classes.fault(candidate.label) if candidate.label else ("no_label", "the label is empty")
     if fault:
         yield Finding(*fault)
