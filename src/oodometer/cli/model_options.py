@@ -26,7 +26,9 @@ _OPTIONS = [
     click.option("--dtype", default="fp32", show_default=True, help="fp32, or bf16 or fp16 by PyTorch's autocast."),
     click.option("--channels-last", is_flag=True, help="PyTorch's memory format of that name."),
     click.option("--compile", is_flag=True, help="Run the model through torch.compile."),
-    click.option("--outputs", default="logits", show_default=True, help="What the model gives: logits or probabilities."),
+    click.option(
+        "--outputs", default="logits", show_default=True, help="What the model gives: logits or probabilities."
+    ),
     click.option(
         "--logits-offset",
         default=0,
