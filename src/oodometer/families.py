@@ -24,9 +24,7 @@ IMAGENET_C: tuple[str, ...] = tuple(name for family in FAMILIES.values() for nam
 EXTRA: tuple[str, ...] = ("speckle_noise", "gaussian_blur", "spatter", "saturate")
 """The 4 extra corruptions, one for each family; never part of an mCE."""
 
-RENDITIONS: tuple[str, ...] = (
-    *("pencil", "ink", "cartoon", "watercolour", "oil", "mosaic", "halftone", "silhouette"),
-)
+RENDITIONS: tuple[str, ...] = ("pencil", "ink", "cartoon", "watercolour", "oil", "mosaic", "halftone", "silhouette")
 """Photographs redrawn by filters: no corruption of ImageNet-C, and part of no mean."""
 
 FAMILY_OF: dict[str, str] = {name: family for family, names in FAMILIES.items() for name in names} | dict(
