@@ -13,7 +13,16 @@ import filelock
 
 from oodometer.errors import ArgumentError, StoreError
 
-__all__ = ["LOCK", "TEMPORARY", "check_apart", "exclusive", "mapped_errors", "renamed", "write_atomically"]
+__all__ = [
+    "LOCK",
+    "TEMPORARY",
+    "check_apart",
+    "check_file_place",
+    "exclusive",
+    "mapped_errors",
+    "renamed",
+    "write_atomically",
+]
 
 LOCK = ".lock"
 """The file by which processes exclude each other from a folder."""
@@ -40,6 +49,22 @@ def mapped_errors(doing: str) -> Iterator[None]:
         ) from error
     except pyarrow.ArrowException as error:
         raise StoreError(f"Failed while {doing}: it is damaged ({error}). Delete it to have it made again.") from error
+
+
+def check_file_place(path: Path) -> Path:
+    """Refuse a place where no file can be, before the work whose result it is to hold; returns the path.
+
+    Raises
+    ------
+    ArgumentError
+        If it is a folder, or lies below something that is none.
+    """
+    if path.is_dir():
+        raise ArgumentError(f"The output {path} is a folder. Name a file.")
+    above = next(parent for parent in path.absolute().parents if parent.exists())
+    if not above.is_dir():
+        raise ArgumentError(f"The output {path} cannot be made: {above} is no folder.")
+    return path
 
 
 def write_atomically(path: Path, content: bytes) -> None:

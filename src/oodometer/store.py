@@ -516,7 +516,7 @@ class RunStore:
                     confidence=row["confidence"],
                     jpeg=row["jpeg"],
                 )
-                for row in pq.read_table(pa.BufferReader(path.read_bytes())).to_pylist()
+                for row in pq.read_table(pa.BufferReader(path.read_bytes()), use_threads=False).to_pylist()
             ]
 
     def _examples(self, benchmark: str) -> Path:
@@ -534,7 +534,7 @@ class RunStore:
         plan = self.plan_digest().encode() if paths else b""
         for path in paths:
             # Opened here, since the Parquet reader takes a path such as ``~/x`` or ``s3:x`` for something else.
-            # From memory, since a thread of Arrow's may let go of a file while the interpreter ends, which aborts.
+            # From memory and without threads: one of Arrow's that is at work while the interpreter ends, aborts.
             with mapped_errors(f"reading {path}"):
                 file = pq.ParquetFile(pa.BufferReader(path.read_bytes()), page_checksum_verification=True)
                 metadata = file.schema_arrow.metadata or {}
@@ -546,7 +546,7 @@ class RunStore:
                     )
                 if not file.schema_arrow.equals(_schema(_ENCODED[version])):
                     raise StoreError(f"{path} lacks columns. Delete it to have its images evaluated again.")
-                table = file.read(columns=columns)
+                table = file.read(columns=columns, use_threads=False)
             yield path, table
 
     def plan_digest(self) -> str:

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oodometer import metrics, plan
-from oodometer.corruptions.severity import STRONGEST
+from oodometer.corruptions.registry import find
+from oodometer.corruptions.severity import EDITIONS, STRONGEST
 from oodometer.errors import ArgumentError, DatasetError, MetricError, MissingDataError
 from oodometer.families import SEVERITIES
 from oodometer.inputs import open_clean
@@ -41,7 +42,8 @@ class StrengthCurve:
     """The errors under one corruption by its severity, all on the same ``images``.
 
     ``half`` is the severity that leaves half of the clean accuracy; if it is ``None``, ``half_unavailable`` says why.
-    ``skipped`` says which files could not be read.
+    Where ``half_open`` is true, its interval has no upper end: these images cannot say that the accuracy falls to half
+    up to the greatest severity, at which the interval then stops. ``skipped`` says which files could not be read.
     """
 
     model: str
@@ -53,13 +55,14 @@ class StrengthCurve:
     points: tuple[Point, ...]
     half: Estimate | None
     half_unavailable: str | None
+    half_open: bool = False
 
     def __str__(self) -> str:
         lines = [f"{self.corruption}, {self.model}: {self.images:,} images of {self.dataset}, {self.protocol.label}"]
         lines += [f"  severity {point.severity:<8g} error {point.error.percent()} %" for point in self.points]
         if self.half is None:
             return "\n".join([*lines, f"  {self.half_unavailable}"])
-        ends = f"[{self.half.low:.2f}, {self.half.high:.2f}]"
+        ends = f"[{self.half.low:.2f}, {self.half.high:.2f}{' or beyond' if self.half_open else ''}]"
         return "\n".join([*lines, f"  half of the clean accuracy is left at severity {self.half.value:.2f} {ends}"])
 
 
@@ -87,7 +90,7 @@ def strength_curve(
 
     Published severities of two corruptions cannot be compared. The severity that costs a classifier half of its clean
     accuracy can: it is found by bisection on the same images, beginning with ``severities`` and looking up to the
-    strongest one, 10.
+    strongest one: 10, or 5 for corruptions that have none beyond.
 
     Parameters
     ----------
@@ -125,12 +128,13 @@ def strength_curve(
     if protocol.corruptions != (corruption,):
         raise ArgumentError(f"A strength curve is of one corruption, and {corruption!r} is a group of them.")
     benchmark = plan.corrupted(dataset, protocol, limit=limit)
+    strongest = _strongest(corruption, chosen)
     if corruption in benchmark.unavailable:
         raise MissingDataError(f"{corruption} cannot be run: {benchmark.unavailable[corruption]}.")
     loaded = load_model(model, model_options, dataset.label_space)
     with ProgressBar() if progress else contextlib.nullcontext(Silent()) as observer:
         measurer = _Measurer(loaded, benchmark, Execution.of(batch_size, workers), observer)
-        known, misses = bisected(measurer.measure, chosen, STRONGEST)
+        known, misses = bisected(measurer.measure, chosen, strongest)
     half, why = _half(known, misses)
     return StrengthCurve(
         model=str(getattr(loaded, "name", type(loaded).__name__)),
@@ -142,6 +146,7 @@ def strength_curve(
         points=tuple(Point(s, metrics.proportion(misses[:, k])) for k, s in enumerate(known)),
         half=half,
         half_unavailable=why,
+        half_open=half is not None and half.high >= known[-1],
     )
 
 
@@ -152,6 +157,18 @@ def _severities(severities: Sequence[float]) -> tuple[float, ...]:
         if not isinstance(severity, int | float | np.number) or not 0 <= severity <= STRONGEST:
             raise ArgumentError(f"severities must be numbers from 0 to {STRONGEST}, not {severity!r}.")
     return tuple(float(severity) for severity in severities)
+
+
+def _strongest(corruption: str, severities: Sequence[float]) -> float:
+    """Return the strongest severity of a corruption, having refused stronger ones: not all go beyond the published."""
+    found = find(corruption)
+    for severity in severities:
+        found.constants(EDITIONS[0], severity)
+    try:
+        found.constants(EDITIONS[0], STRONGEST)
+    except ArgumentError:
+        return SEVERITIES[-1]
+    return STRONGEST
 
 
 def _half(severities: Sequence[float], misses: NDArray[np.bool_]) -> tuple[Estimate | None, str | None]:

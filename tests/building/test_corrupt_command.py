@@ -145,3 +145,11 @@ def test_ctrl_c_stops_and_the_same_command_continues(call, photographs, tmp_path
     done = len(list(out.rglob("*.JPEG")))
     status, printed, _ = call(root, out, *options)
     assert (status, printed) == (0, f"{out}: 120 pictures of 12 images; {120 - done} were made now.\n")
+
+
+def test_an_image_is_not_written_over_itself(call, tmp_path):
+    PIL.Image.new("RGB", (64, 64), (9, 99, 199)).save(tmp_path / "a.png")
+    before = (tmp_path / "a.png").read_bytes()
+    status, _, told = call(tmp_path / "a.png", tmp_path / "." / "a.png", "-c", "fog", "-s", "3")
+    assert (status, "is the source itself" in told) == (2, True)
+    assert (tmp_path / "a.png").read_bytes() == before

@@ -147,3 +147,43 @@ def test_the_command_prints_and_keeps_what_the_call_returns(twenty_four, tmp_pat
 def test_images_without_labels_have_no_errors(twenty_four):
     with pytest.raises(DatasetError, match="Give their labels"):
         oodometer.strength_curve("fake", Unlabelled(open_folder(twenty_four)), "fog", **FAST)
+
+
+def test_a_rendition_ends_at_5_and_nothing_that_was_measured_is_lost(twenty_four):
+    """Its author gave five severities, and a model that never errs is looked at no further."""
+    curve = oodometer.strength_curve(
+        Probe(lambda images: one_hot([0] * len(images))), twenty_four, "pencil", [1], **FAST
+    )
+    assert curve.points[-1].severity == 5
+    assert "does not fall to half of the clean one up to severity 5" in str(curve)
+    with pytest.raises(ArgumentError, match="no severity above 5, so not 6"):
+        oodometer.strength_curve("fake", twenty_four, "pencil", [1, 6], **FAST)
+
+
+@pytest.mark.parametrize(("images", "is_open"), [(2, True), (24, False)])
+def test_an_interval_without_an_upper_end_says_so(twenty_four, images, is_open):
+    """A model that is right on clean pictures alone: two of them cannot say that it will go on to be wrong."""
+    import PIL.Image
+
+    paths = sorted(twenty_four.rglob("*.png"))
+    known = {np.asarray(PIL.Image.open(path)).tobytes(): k for k, path in enumerate(paths)}
+    model = Probe(lambda pictures: one_hot([known.get(picture.tobytes(), 999) for picture in pictures]))
+    curve = oodometer.strength_curve(model, twenty_four, "pencil", [1, 5], limit=images, **FAST)
+    assert curve.half_open is is_open
+    assert (curve.half.high == 5) is is_open
+    assert ("or beyond" in str(curve)) is is_open
+
+
+def test_a_model_that_is_never_right_has_no_strength(twenty_four):
+    wrong = Probe(lambda images: one_hot([999] * len(images)))
+    curve = oodometer.strength_curve(wrong, twenty_four, "fog", [0], **FAST)
+    assert "No clean image is predicted rightly" in str(curve)
+
+
+def test_a_place_where_no_file_can_be_is_refused_before_the_work(twenty_four, tmp_path):
+    (tmp_path / "file").write_text("")
+    for place in (tmp_path, tmp_path / "file" / "curve.json"):
+        command = ["strength", "fake", "--data", str(twenty_four), "-c", "fog", "--json", str(place)]
+        done = CliRunner().invoke(cli, command)
+        assert isinstance(done.exception, ArgumentError)
+        assert str(tmp_path) in str(done.exception)

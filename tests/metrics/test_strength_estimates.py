@@ -56,7 +56,7 @@ def test_images_that_cannot_tell_leave_the_upper_end_open():
         ([0, 2, 1], np.zeros((5, 3), bool)),
         ([0, 1], np.zeros((5, 2))),
         ([0, 1], np.zeros((0, 2), bool)),
-        ([0], np.zeros((5, 1), bool)),
+        ([], np.zeros((5, 0), bool)),
     ],
 )
 def test_what_is_no_curve_is_refused(severities, misses):

@@ -270,7 +270,7 @@ class BuildFolder:
         import pyarrow.parquet as pq
 
         path = self.block_path(number)
-        # From memory, since a thread of Arrow's may let go of a file while the interpreter ends, which aborts.
+        # From memory and without threads: one of Arrow's that is at work while the interpreter ends, aborts.
         with mapped_errors(f"reading {path}"):
             file = pq.ParquetFile(pa.BufferReader(path.read_bytes()), page_checksum_verification=True)
             metadata = file.schema_arrow.metadata or {}
@@ -278,7 +278,7 @@ class BuildFolder:
                 _schema()
             ):
                 raise StoreError(f"{path} is of another build, or of another version. Delete it to have it made again.")
-            table = file.read()
+            table = file.read(use_threads=False)
         return [Picture(*row) for row in zip(*(column.to_pylist() for column in table.columns), strict=True)]
 
     def _plan_digest(self) -> str:

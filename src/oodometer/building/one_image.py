@@ -53,7 +53,7 @@ def corrupt_file(source: Path, target: Path, options: Options) -> None:
     Raises
     ------
     ArgumentError
-        If there is more than one condition, or if no format has that ending.
+        If there is more than one condition, if no format has that ending, or if the target is the source.
     ImageError
         If the image cannot be read.
     StoreError
@@ -79,6 +79,8 @@ def corrupt_file(source: Path, target: Path, options: Options) -> None:
             "One image in one file takes one corruption and one severity, such as --corruptions fog --severities 3. "
             "For more of them give a folder as the output."
         )
+    if target.exists() and target.samefile(source):
+        raise ArgumentError(f"{target} is the source itself, which would be lost. Name another file.")
     choice("orientation", options.orientation, get_args(Orientation))
     picture = decode(source, orientation=options.orientation)
     try:

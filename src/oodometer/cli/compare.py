@@ -17,11 +17,10 @@ def compare(runs: tuple[str, ...], baseline: str | None, target: str | None) -> 
 
     from oodometer.arguments import path
     from oodometer.comparison import compare as compare_runs
-    from oodometer.outfolder import write_atomically
+    from oodometer.outfolder import check_file_place, write_atomically
 
+    place = None if target is None else check_file_place(path("The output", target))
     comparison = compare_runs(runs, baseline)
-    if target is not None:
-        write_atomically(
-            path("The output", target), msgspec.json.format(msgspec.json.encode(comparison.results()), indent=1)
-        )
     click.echo(str(comparison))
+    if place is not None:
+        write_atomically(place, msgspec.json.format(msgspec.json.encode(comparison.results()), indent=1))

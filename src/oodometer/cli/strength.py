@@ -50,11 +50,11 @@ def strength(model: str, data: str, target: str | None, **options: Any) -> None:
     import msgspec
 
     from oodometer.arguments import path
-    from oodometer.outfolder import write_atomically
+    from oodometer.outfolder import check_file_place, write_atomically
     from oodometer.strength_curves import strength_curve
 
-    place = None if target is None else path("The output", target)  # before hours of work
+    place = None if target is None else check_file_place(path("The output", target))
     curve = strength_curve(model, data, **options)
+    click.echo(str(curve))
     if place is not None:
         write_atomically(place, msgspec.json.format(msgspec.json.encode(curve), indent=1))
-    click.echo(str(curve))

@@ -49,7 +49,7 @@ def bisected(
     severities
         Where to measure first; 0, the clean images, is added.
     highest
-        How far to look beyond them, should the accuracy still be above half.
+        How far to look beyond them, should the accuracy still be above half, or the images not say that it is not.
 
     Returns
     -------
@@ -65,6 +65,9 @@ def bisected(
     while 0 < (after := _crossing(misses)) < len(known):
         low, high = known[after - 1 : after + 1]
         found = half_strength(known, misses)
+        if found.high >= known[-1] < highest:
+            known, misses = _with(known, misses, highest, measure)
+            continue
         if high - low <= max(NARROW, (found.high - found.low) / 4):
             break
         known, misses = _with(known, misses, (low + high) / 2, measure)
@@ -93,7 +96,7 @@ def half_strength(severities: Sequence[float], misses: NDArray[np.bool_]) -> Est
         If the arrays do not match, no clean image is predicted rightly, or the accuracy does not fall to half.
     """
     where = np.asarray(severities, dtype=np.float64)
-    rising = len(where) > 1 and where[0] == 0 and bool(np.all(np.diff(where) > 0))
+    rising = len(where) > 0 and where[0] == 0 and bool(np.all(np.diff(where) > 0))
     if misses.dtype != np.bool_ or misses.ndim != 2 or misses.shape[1] != len(where) or not len(misses) or not rising:
         raise MetricError(
             f"Expected bool, images x severities, and severities rising from 0; found {misses.dtype} of shape "
