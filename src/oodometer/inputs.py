@@ -10,11 +10,14 @@ from typing import Any
 from oodometer import arguments
 from oodometer.datasets import Unlabelled, imagenet1k, open_dataset, open_folder, path_of
 from oodometer.datasets import imagenet_r as imagenet_r_classes
-from oodometer.errors import ArgumentError, DatasetError
+from oodometer.errors import ArgumentError, DatasetError, OodometerError
 from oodometer.outfolder import check_apart
 from oodometer.types import UNLABELLED, CorruptedDataset, Dataset, LabelSpace
 
 __all__ = ["open_clean", "open_data", "open_renditions"]
+
+
+_OR_UNLABELLED = " Or say that there are no labels (--unlabelled, unlabelled=True)."
 
 
 def open_data(
@@ -24,15 +27,26 @@ def open_data(
     labels: str | Path | Mapping[str, int | str] | None,
     classes: int | None,
     label_space: str | None,
-    unlabelled: bool = False,
+    unlabelled: bool | None = False,
 ) -> Dataset | CorruptedDataset:
-    """Open images, clean or corrupted, whatever they are kept as, or take a data set as it is; see ``evaluate``."""
+    """Open images, clean or corrupted, whatever they are kept as, or take a data set as it is; see ``evaluate``.
+
+    ``unlabelled`` is ``None`` where labels are needed, so that doing without is not to be offered.
+    """
     # Without labels these two say what the model's classes are, not what the images show.
     of_images = (None, None) if unlabelled else (classes, label_space)
     found: Any = data
     if isinstance(data, (str, os.PathLike)):
         _check_apart(out, path_of(data))
-        found = open_dataset(data, labels=labels, classes=of_images[0], label_space=of_images[1], unlabelled=unlabelled)
+        try:
+            found = open_dataset(
+                data, labels=labels, classes=of_images[0], label_space=of_images[1], unlabelled=bool(unlabelled)
+            )
+        except DatasetError as error:
+            said = (labels, classes, label_space) != (None, None, None)
+            if unlabelled is False and not said and _opens_unlabelled(data):
+                raise DatasetError(f"{error}{_OR_UNLABELLED}") from error
+            raise
         if found.label_space == imagenet_r_classes():
             # Renditions as clean images are scored among all classes; it is ``imagenet_r`` that masks.
             found.label_space = imagenet1k()
@@ -41,10 +55,14 @@ def open_data(
     elif (labels, *of_images) != (None, None, None):
         raise ArgumentError("labels, classes and label_space belong to a folder; a Dataset has its own.")
     if not unlabelled:
-        _check_labelled(found)
+        offered = unlabelled is False and not isinstance(found, CorruptedDataset)
+        _check_labelled(found, _OR_UNLABELLED if offered else "")
         return found  # type: ignore[no-any-return]  # one of the two
     if isinstance(found, CorruptedDataset):
-        raise ArgumentError(f"{found.name} holds corrupted images; without labels only clean ones can be evaluated.")
+        raise ArgumentError(
+            f"{found.name} holds corrupted images. --unlabelled (unlabelled=True) goes with clean images only, which "
+            "are corrupted on the way: leave it out, or give the clean images as the data."
+        )
     return Unlabelled(found, classes, label_space)
 
 
@@ -56,7 +74,7 @@ def open_clean(
     label_space: str | None,
 ) -> Dataset:
     """Open clean images as ``open_data`` does, where corrupted ones are of no use."""
-    found = open_data(data, labels=labels, classes=classes, label_space=label_space)
+    found = open_data(data, labels=labels, classes=classes, label_space=label_space, unlabelled=None)
     if isinstance(found, CorruptedDataset):
         raise ArgumentError(
             f"{found.name} holds corrupted images ({found.conditions[0]}, ...), and the data are clean images, "
@@ -79,14 +97,21 @@ def open_renditions(
     return open_folder(folder, label_space=imagenet_r_classes())
 
 
-def _check_labelled(dataset: Dataset | CorruptedDataset) -> None:
+def _opens_unlabelled(data: str | os.PathLike[str]) -> bool:
+    """Return whether clean images are there that lack but their labels."""
+    try:
+        return not isinstance(open_dataset(data, unlabelled=True), CorruptedDataset)
+    except OodometerError:
+        return False
+
+
+def _check_labelled(dataset: Dataset | CorruptedDataset, otherwise: str) -> None:
     """Have images without labels be said to be such: their result is of another kind."""
     without = [sample.id for sample in dataset.samples if sample.label == UNLABELLED]
     if without:
         raise DatasetError(
             f"{dataset.name}: the label of {without[0]!r} is {UNLABELLED}, which means none; so it is for "
-            f"{len(without)} of {len(dataset.samples)} images. Give their labels, or say that there are none "
-            "(--unlabelled, unlabelled=True)."
+            f"{len(without)} of {len(dataset.samples)} images. Give their labels.{otherwise}"
         )
 
 

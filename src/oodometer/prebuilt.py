@@ -6,23 +6,19 @@ were made cannot be asked for again, and is recorded as far as the set says it.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any
-
-import msgspec
 
 from oodometer import arguments, plan
 from oodometer.clean_images import find_clean
-from oodometer.datasets import build_manifest
+from oodometer.datasets import BuildManifest, lost_cells, read_build
+from oodometer.datasets.layout import some
 from oodometer.errors import ArgumentError, DatasetError
 from oodometer.families import GROUPS
 from oodometer.preprocess import PREPROCESS
 from oodometer.stored import StoredSet
-from oodometer.types import Condition, CorruptedDataset, Dataset, Protocol, Stored
+from oodometer.types import CLEAN, Condition, CorruptedDataset, Dataset, Protocol, Stored
 
 __all__ = ["Settled", "settle"]
 
@@ -78,7 +74,8 @@ def settle(
     ArgumentError
         If one of these options is given, or a name is unknown.
     DatasetError
-        If the set has none of the corruptions, was not finished, or clean images are missing or are of another set.
+        If the set has none of the corruptions, is a build that was not finished or has lost cells since, or clean
+        images are missing or are of another set.
     """
     for option, value in given.items():
         if value is not None:
@@ -86,15 +83,15 @@ def settle(
                 f"{option}={value!r} says how pictures are made, and those of {dataset.name} were made before: they go "
                 "to the model as they are stored. Leave it out, or give the clean images as the data."
             )
-    manifest = _manifest(dataset)
     there = _severities(dataset.conditions)
     asked = plan.corruption_names(corruptions, tuple(there))
+    manifest = _manifest(dataset, asked, with_clean=clean is None)
     chosen = tuple(name for name in asked if name in there)
     if asked and not chosen:
         raise DatasetError(
             f"{dataset.name} has none of the corruptions asked for. It has {', '.join(there)}: name those to evaluate."
         )
-    made_by = manifest["protocol"]["preprocess"]["name"] if manifest else None
+    made_by = manifest.protocol.preprocess.name if manifest else None
     found = find_clean(dataset, clean, out, made_by)
     if not chosen and found is None:
         raise ArgumentError(f"No corruptions were asked for, and {dataset.name} has no clean images either.")
@@ -106,13 +103,13 @@ def settle(
     protocol = Protocol(
         preprocess=PREPROCESS[arguments.choice("preprocessing", preprocess or "none", PREPROCESS)],
         encoding="files",
-        edition=manifest["protocol"]["edition"] if manifest else "unknown",
-        method=manifest["protocol"]["method"] if manifest else "unknown",
+        edition=manifest.protocol.edition if manifest else "unknown",
+        method=manifest.protocol.method if manifest else "unknown",
         corruptions=chosen,
         seed=arguments.whole("seed", seed),
         stored=stored,
     )
-    source = manifest["source"]["digest"] if manifest else ""
+    source = manifest.source.digest if manifest else ""
     return Settled(
         StoredSet(dataset, found, source, getattr(dataset, "notes", ())),
         protocol,
@@ -136,41 +133,26 @@ def _severities(conditions: Sequence[Condition]) -> dict[str, tuple[int, ...]]:
     return {name: tuple(sorted(severities)) for name, severities in found.items()}
 
 
-def _manifest(dataset: CorruptedDataset) -> dict[str, Any] | None:
-    """Read what Oodometer wrote about a set that it built; ``None`` for others."""
+def _manifest(dataset: CorruptedDataset, asked: Sequence[str], *, with_clean: bool) -> BuildManifest | None:
+    """Read what Oodometer wrote about a set that it built, and see that all that is asked for is there still.
+
+    ``None`` for sets of others, which may lack what they like.
+    """
     root = getattr(dataset, "root", None)
-    manifest = None if root is None else build_manifest(root)
-    if manifest is None:
-        _check_is_json(root)
+    manifest = None if root is None else read_build(root)
+    if root is None or manifest is None:
         return None
-    try:
-        msgspec.convert(manifest["protocol"], Protocol)
-        complete, _, _ = manifest["complete"], manifest["quality"], manifest["source"]["digest"]
-    except (KeyError, TypeError, msgspec.ValidationError) as error:
-        raise DatasetError(
-            f"{root}/manifest.json is damaged ({error}). `oodometer check` says what is there."
-        ) from error
-    if not complete:
+    if not manifest.complete:
         raise DatasetError(f"{root} is a build that is not finished. Run the command that makes it again.")
+    wanted = {*asked, *([CLEAN.corruption] if with_clean else [])}
+    if lost := [str(condition) for condition in lost_cells(root, manifest) if condition.corruption in wanted]:
+        raise DatasetError(f"Missing from the build {root}: {some(lost)}. Run its command again, which makes them.")
     return manifest
 
 
-def _check_is_json(root: Path | None) -> None:
-    """Refuse a manifest that is damaged, or what Oodometer built would be taken for a published set."""
-    if root is None or not (root / "manifest.json").is_file():
-        return
-    try:
-        json.loads((root / "manifest.json").read_bytes())
-    except (OSError, ValueError) as error:
-        raise DatasetError(
-            f"{root / 'manifest.json'} is damaged: {error}. Restore it, or remove it if the set is no build."
-        ) from error
-
-
-def _described(dataset: CorruptedDataset, manifest: dict[str, Any] | None) -> Stored:
+def _described(dataset: CorruptedDataset, manifest: BuildManifest | None) -> Stored:
     if manifest is None:
         published = any(condition.corruption in GROUPS["all"] for condition in dataset.conditions)
         known = _KINDS if published and hasattr(dataset, "root") else {}  # not of what is no reader of ours
         return Stored(known.get(dataset.label_space.name, "other"), {}, None)
-    protocol = msgspec.convert(manifest["protocol"], Protocol)
-    return Stored("build", {}, None, protocol.preprocess, manifest["quality"], protocol.seed)
+    return Stored("build", {}, None, manifest.protocol.preprocess, manifest.quality, manifest.protocol.seed)

@@ -454,7 +454,7 @@ def test_wrong_inputs_are_refused_in_words(published, photographs, tmp_path):
         ((root,), {"clean": root}, "uncorrupted images"),
         ((root,), {"clean": 5}, "folder or a Dataset"),
         ((root,), {"clean": tmp_path / "none"}, "none"),
-        ((root,), {"unlabelled": True}, "without labels only clean ones"),
+        ((root,), {"unlabelled": True}, "unlabelled=True. goes with clean images only"),
         ((root,), {"preprocess": "224"}, "imagenet224"),
         ((root,), {"out": root / "run"}, "within the data"),
         ((f"imagenet-c:{root}",), {"out": root / "run"}, "within the data"),

@@ -1,4 +1,4 @@
-"""What a built data set says of itself: its format on disk, the only code that writes or reads it, and the check.
+"""What a built data set says of itself: its format on disk, the code that writes it, and the check.
 
 The folder of a build::
 
@@ -41,17 +41,13 @@ import msgspec
 
 from oodometer import arguments
 from oodometer.continuing import differences
+from oodometer.datasets.manifest import BUILD, FORMAT
 from oodometer.errors import StoreError
 from oodometer.outfolder import LOCK, TEMPORARY, mapped_errors, write_atomically
 from oodometer.store import Skipped
 from oodometer.types import Protocol
 
-__all__ = ["FORMAT", "KIND", "UNFINISHED", "BuildFolder", "File", "Manifest", "Picture", "Source"]
-
-FORMAT = 1
-
-KIND = "oodometer-build"
-"""Tells the manifest of a built data set from that of a run."""
+__all__ = ["UNFINISHED", "BuildFolder", "File", "Manifest", "Picture", "Source"]
 
 UNFINISHED = ".unfinished"
 """The folder of what only an unfinished build needs."""
@@ -193,12 +189,17 @@ class BuildFolder:
             raise StoreError(f"{self.path} holds no built data set: it has no {_MANIFEST}.") from error
         except OSError as error:
             raise StoreError(f"{self.manifest_path} cannot be read: {error.strerror or error}.") from error
-        except (msgspec.DecodeError, AttributeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, AttributeError, UnicodeDecodeError, RecursionError) as error:
             raise StoreError(
                 f"{self.manifest_path} is damaged: it is no JSON object of a built data set. Restore it, or build anew "
                 "in another folder."
             ) from error
-        if kind != KIND:
+        if kind != BUILD and self.blocks():
+            raise StoreError(
+                f"{self.manifest_path} is damaged: it describes no built data set, and parts of one lie beside it. "
+                "Restore it, or build anew in another folder."
+            )
+        if kind != BUILD:
             raise StoreError(f"{self.manifest_path} is of something else than a built data set. Choose another folder.")
         if version != FORMAT:
             raise StoreError(

@@ -16,7 +16,7 @@ from oodometer import textures
 from oodometer.arguments import choice, whole
 from oodometer.building.cells import Cell, Item
 from oodometer.building.formats import FORMATS, Format
-from oodometer.building.manifest import FORMAT, KIND, Manifest, Source
+from oodometer.building.manifest import Manifest, Source
 from oodometer.building.naming import check_names, class_folders, stem
 from oodometer.building.sources import open_source
 from oodometer.continuing import environment
@@ -24,6 +24,7 @@ from oodometer.corruptions import registry
 from oodometer.corruptions.apply import SEEDS
 from oodometer.corruptions.severity import STRONGEST
 from oodometer.datasets import digest
+from oodometer.datasets.manifest import BUILD, FORMAT
 from oodometer.errors import ArgumentError, DatasetError, ImageError, MissingDataError
 from oodometer.families import SEVERITIES
 from oodometer.plan import make_protocol, seeded_order
@@ -139,7 +140,7 @@ def settle(source: str | os.PathLike[str] | Dataset, out: str | os.PathLike[str]
     )
     samples = _taken(dataset, protocol.seed, options.limit)
     planned = Manifest(
-        kind=KIND,
+        kind=BUILD,
         format=FORMAT,
         source=_source(dataset, samples, options.orientation),
         protocol=protocol,

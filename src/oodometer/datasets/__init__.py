@@ -1,6 +1,6 @@
 """Labelled images: readers, label spaces, and the data of the demo."""
 
-from oodometer.datasets.built import build_manifest
+from oodometer.datasets.built import lost_cells
 from oodometer.datasets.demo import demo_photographs, demo_renditions
 from oodometer.datasets.fingerprint import digest
 from oodometer.datasets.folder import ImageFolder, open_folder
@@ -13,6 +13,7 @@ from oodometer.datasets.label_spaces import (
     imagenet_a,
     imagenet_r,
 )
+from oodometer.datasets.manifest import BuildManifest, read_build
 from oodometer.datasets.matching import match
 from oodometer.datasets.opening import open_dataset, path_of
 from oodometer.datasets.published import style
@@ -22,10 +23,10 @@ from oodometer.datasets.unlabelled import Unlabelled
 
 __all__ = [
     "LABEL_SPACES",
+    "BuildManifest",
     "ImageFolder",
     "Look",
     "Unlabelled",
-    "build_manifest",
     "cifar10",
     "cifar100",
     "class_and_file",
@@ -36,10 +37,12 @@ __all__ = [
     "imagenet1k",
     "imagenet_a",
     "imagenet_r",
+    "lost_cells",
     "match",
     "open_dataset",
     "open_folder",
     "path_of",
+    "read_build",
     "recognise",
     "style",
 ]

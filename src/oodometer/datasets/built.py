@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import functools
-import json
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,15 +15,13 @@ from oodometer.datasets.arrays import open_alike, open_block
 from oodometer.datasets.folder import title
 from oodometer.datasets.label_spaces import imagenet_a, imagenet_r, known_space
 from oodometer.datasets.labelling import Labelling
+from oodometer.datasets.manifest import BuildManifest, BuildSource, read_build
 from oodometer.datasets.parquet import open_parquet
 from oodometer.datasets.tar import open_tar
 from oodometer.errors import ArgumentError, DatasetError
 from oodometer.types import CLEAN, Condition, Dataset, LabelSpace, Orientation, Sample
 
-__all__ = ["BuiltSet", "build_manifest", "is_built_set", "open_built_set", "space_of_build"]
-
-_KIND = "oodometer-build"
-_LAYOUTS = ("webdataset", "parquet", "npy")
+__all__ = ["BuiltSet", "lost_cells", "open_built_set", "space_of_build"]
 
 
 class _Packed(Protocol):
@@ -96,13 +93,9 @@ class BuiltSet:
         return cell
 
 
-def is_built_set(root: Path) -> bool:
-    """Return whether a folder holds shards or arrays that ``oodometer corrupt`` built."""
-    found = build_manifest(root)
-    return found is not None and str(found.get("layout")).partition("-")[0] in _LAYOUTS
-
-
-def open_built_set(root: Path, labelling: Labelling, orientation: Orientation, name: str | None) -> BuiltSet:
+def open_built_set(
+    root: Path, manifest: BuildManifest, labelling: Labelling, orientation: Orientation, name: str | None
+) -> BuiltSet:
     """Open a build by its manifest, which knows the classes and the severities.
 
     Raises
@@ -110,47 +103,51 @@ def open_built_set(root: Path, labelling: Labelling, orientation: Orientation, n
     ArgumentError
         If other labels or an orientation are given: the pictures are as they were made.
     DatasetError
-        If the manifest is damaged, the build is not finished, or none of its severities is a whole number.
+        If its images have no labels, the build is not finished, or none of its severities is a whole number.
     """
     if (labelling.table, labelling.classes, labelling.space) != (None, None, None) or orientation != "ignore":
         raise ArgumentError(f"{root} is a build, whose labels and orientation are settled; leave those arguments out.")
-    manifest = build_manifest(root)
-    try:
-        assert manifest is not None, "asked for by is_built_set"
-        corruptions, severities = manifest["protocol"]["corruptions"], manifest["severities"]
-        space = _space(manifest["source"])
-        layout, complete = manifest["layout"].partition("-")[0], manifest["complete"]
-        has_clean = manifest["clean"]
-    except (KeyError, TypeError, AttributeError) as error:
-        raise DatasetError(f"{root / 'manifest.json'} is damaged: it lacks {error}. Restore it.") from error
+    space = _space(manifest.source)
     if not space.classes:
-        raise DatasetError(f"{root} was built from images without labels; open its cells with unlabelled=True.")
-    if not complete:
+        raise DatasetError(
+            f"{root} was built from images without labels, so nothing in it can be right or wrong. Evaluate the images "
+            "that it was built from, as images without labels; or open its cells, each as a data set of its own."
+        )
+    if not manifest.complete:
         raise DatasetError(f"{root} is a build that is not finished. Run the command that makes it again.")
-    places = {Condition(c, int(s)): row for c in corruptions for row, s in enumerate(severities) if int(s) == s}
-    if not places:
-        raise DatasetError(f"{root} has no severity that is a whole number; open its cells one by one.")
-    open_cell = functools.partial(_open_cell, root, layout, space, places, len(severities))
-    said = f"{root} was taken for what oodometer corrupt built ({manifest['layout']})."
-    broken = [str(severity) for severity in severities if int(severity) != severity]
-    said += f" Its severities that are no whole numbers are left out: {', '.join(broken)}." if broken else ""
+    places = {
+        Condition(corruption, int(severity)): row
+        for corruption in manifest.protocol.corruptions
+        for row, severity in enumerate(manifest.severities)
+        if int(severity) == severity
+    }
+    broken = [str(severity) for severity in manifest.severities if int(severity) != severity]
+    notes = (f"Its severities that are no whole numbers are left out: {', '.join(broken)}.",) if broken else ()
+    open_cell = functools.partial(_open_cell, root, manifest.container, space, places, len(manifest.severities))
     samples = open_cell(next(iter(places))).samples
-    return BuiltSet(root, name or title(root), space, samples, tuple(places), open_cell, has_clean, (said,))
+    return BuiltSet(root, name or title(root), space, samples, tuple(places), open_cell, manifest.clean, notes)
+
+
+def lost_cells(root: Path, manifest: BuildManifest) -> list[Condition]:
+    """Return the conditions of a build, clean last, of which nothing is there any more."""
+    conditions = [*manifest.conditions, *([CLEAN] if manifest.clean else [])]
+    arrays = manifest.container == "npy"
+    return [c for c in conditions if not (root / (f"{c.corruption}.npy" if arrays else str(c))).exists()]
 
 
 def space_of_build(root: Path) -> LabelSpace | None:
     """Return the classes of a build by its manifest; ``None`` without a manifest that has any."""
-    try:
-        found = _space((build_manifest(root) or {})["source"])
-    except (KeyError, TypeError):
-        return None
-    return found if found.classes else None
+    manifest = read_build(root)
+    return _space(manifest.source) if manifest is not None and manifest.source.classes else None
 
 
-def _space(source: Mapping[str, Any]) -> LabelSpace:
-    name, classes, names = source["label_space"], tuple(source["classes"]), tuple(source["class_names"])
+def _space(source: BuildSource) -> LabelSpace:
     masked = {space.name: space for space in (imagenet_r(), imagenet_a())}
-    return masked.get(name) or known_space(classes) or LabelSpace(name, classes, names)
+    return (
+        masked.get(source.label_space)
+        or known_space(source.classes)
+        or LabelSpace(source.label_space, source.classes, source.class_names)
+    )
 
 
 def _open_cell(
@@ -166,12 +163,3 @@ def _open_cell(
     if layout == "webdataset":
         return open_tar(root / str(condition), labelling)
     return open_parquet(root / str(condition), labelling, share=len(places) + 1)
-
-
-def build_manifest(root: Path) -> dict[str, Any] | None:
-    """Read the manifest of what ``oodometer corrupt`` built in any layout; ``None`` for anything else."""
-    try:
-        found = json.loads((root / "manifest.json").read_bytes())
-    except (OSError, ValueError):
-        return None
-    return found if isinstance(found, dict) and found.get("kind") == _KIND else None

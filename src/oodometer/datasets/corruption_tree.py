@@ -11,11 +11,12 @@ from pathlib import Path
 import PIL.Image
 
 from oodometer.datasets import layout
-from oodometer.datasets.built import build_manifest, space_of_build
+from oodometer.datasets.built import space_of_build
 from oodometer.datasets.decode import decode
 from oodometer.datasets.folder import ImageFolder, title
 from oodometer.datasets.label_spaces import imagenet1k
 from oodometer.datasets.labelling import Labelling
+from oodometer.datasets.manifest import is_build, read_build
 from oodometer.datasets.scan import image_ids, images_below, is_folder, visible
 from oodometer.errors import DatasetError
 from oodometer.families import EXTRA, FAMILIES, IMAGENET_C, SEVERITIES
@@ -231,11 +232,8 @@ def _folders(root: Path) -> list[Path]:
 
 def _known(root: Path) -> frozenset[str]:
     """Return the names that folders of severities may have."""
-    try:
-        severities = (build_manifest(root) or {})["severities"]
-        return frozenset(str(int(severity)) for severity in severities if severity == int(severity))
-    except (KeyError, TypeError, ValueError):  # of a damaged manifest too: `oodometer check` says what is wrong with it
-        return _SEVERITIES
+    manifest = read_build(root)
+    return _SEVERITIES if manifest is None else frozenset(str(condition.severity) for condition in manifest.conditions)
 
 
 def _severities(folder: Path, known: Set[str]) -> list[int]:
@@ -252,7 +250,7 @@ def _classes(corruption: Path) -> tuple[str, ...]:
 def _unused(root: Path, folders: Mapping[str, Path]) -> tuple[str, ...]:
     """Say which folders were passed over, since a misspelt one would be missed without a word."""
     used = {*folders.values(), *(folder.parent for folder in folders.values()), root / CLEAN.corruption}
-    if (root / "manifest.json").is_file():
+    if is_build(root):
         used.add(root / "manifest")  # of a build
     unused, known = [folder for folder in _folders(root) if folder not in used], _known(root)
     unused += [inner for folder in folders.values() for inner in _folders(folder) if inner.name not in known]

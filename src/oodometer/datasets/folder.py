@@ -13,6 +13,7 @@ from oodometer import arguments
 from oodometer.datasets import layout
 from oodometer.datasets.decode import EXTENSIONS, decode
 from oodometer.datasets.labelling import Labelling
+from oodometer.datasets.manifest import refuse_build
 from oodometer.datasets.scan import images_below, is_folder, visible
 from oodometer.errors import DatasetError, ImageError
 from oodometer.types import LabelSpace, Orientation, Sample
@@ -103,10 +104,13 @@ def label_folder(
 ) -> ImageFolder:
     """Do what ``open_folder`` does, with what was said about labels in one object."""
     folder = arguments.path("The data", root)
+    refuse_build(folder)
     found = sorted(images_below(folder))
     if not found:
         raise DatasetError(f"There are no images in {folder}. Extensions that count: {', '.join(sorted(EXTENSIONS))}.")
     folders = sorted(entry.name for entry in visible(folder) if is_folder(entry))
+    for inner in folders if labelling.optional else ():  # by their names they are classes then
+        refuse_build(folder / inner)
     ids = [id_ for id_, _ in found]
     space, indices = labelling.by_folder(folder, ids, folders)
     samples = tuple(Sample(id_, label, size) for (id_, size), label in zip(found, indices, strict=True))

@@ -16,7 +16,7 @@ __all__ = ["by_class_folder", "by_labels", "common_parent", "near", "positions",
 _EXPECTED = (
     "Expected one folder per class, named by its wnid, with the images in it (n01443537/x.JPEG). For any other layout, "
     "and for a flat folder, give labels: a CSV file with the header name,label or a JSON object, from each folder or "
-    "file to a wnid or a class index. Or do without: --unlabelled (unlabelled=True)."
+    "file to a wnid or a class index."
 )
 _IMAGENET_C = {*FAMILIES, "extra", *IMAGENET_C, *EXTRA}
 _SEVERITIES = {str(severity) for severity in SEVERITIES}

@@ -10,12 +10,13 @@ from typing import Any, get_args
 
 from oodometer import arguments
 from oodometer.datasets.arrays import open_arrays, open_cifar_c
-from oodometer.datasets.built import is_built_set, open_built_set
+from oodometer.datasets.built import open_built_set
 from oodometer.datasets.corruption_tree import open_corruption_tree, open_tiny_imagenet_c
 from oodometer.datasets.folder import ImageFolder, label_folder, title
 from oodometer.datasets.huggingface import open_huggingface
 from oodometer.datasets.label_spaces import LABEL_SPACES
 from oodometer.datasets.labelling import Labelling, Table
+from oodometer.datasets.manifest import BUILD, PACKED, is_build, read_build, refuse_build
 from oodometer.datasets.parquet import open_parquet
 from oodometer.datasets.published import PUBLISHED, open_published
 from oodometer.datasets.recognise import KINDS, Look, recognise
@@ -89,13 +90,14 @@ def open_dataset(
     arguments.choice("orientation", orientation, get_args(Orientation))
     kind, path = _parsed(spec)
     said: tuple[str, ...] = ()
-    if kind in {None, "imagenet-c"} and is_built_set(Path(path)):
-        return open_built_set(Path(path), labelling, orientation, name)
     if kind is None:
         look = recognise(path)
         kind, place, said = look.kind, _place(look, Path(path), labelling), (look.said,)
     else:
         place = _meant(kind, path, labelling)
+        kind = BUILD if kind == "imagenet-c" and is_build(place) else kind
+    if kind not in _CORRUPTED:
+        refuse_build(place)
     found: Any = _READERS[kind](place, labelling, orientation, name)
     found.notes = (*said, *found.notes, *_note_on_indices(found.label_space, labelling))
     return found  # type: ignore[no-any-return]  # notes are of every reader, not of the protocols
@@ -141,6 +143,18 @@ def _place(look: Look, path: Path, labelling: Labelling) -> Path:
     return path if labelling.table is not None and look.kind in {"folder", "flat"} else look.root
 
 
+def _open_build(
+    root: Path, labelling: Labelling, orientation: Orientation, name: str | None
+) -> Dataset | CorruptedDataset:
+    manifest = read_build(root)
+    assert manifest is not None, "recognised by its manifest"
+    if not manifest.conditions:
+        raise DatasetError(f"{root} has no severity that is a whole number; open its cells one by one.")
+    if manifest.container in PACKED:
+        return open_built_set(root, manifest, labelling, orientation, name)
+    return open_corruption_tree(root, labelling, orientation, name)
+
+
 def _open_image(path: Path, labelling: Labelling, orientation: Orientation, name: str | None) -> ImageFolder:
     if not path.is_file():
         raise DatasetError(f"There is no file {path}.")
@@ -179,6 +193,7 @@ def _cifar(kind: str) -> _Reader:
 
 
 _READERS: dict[str, _Reader] = {
+    BUILD: _open_build,
     "folder": label_folder,
     "flat": label_folder,
     "image": _open_image,
@@ -191,3 +206,6 @@ _READERS: dict[str, _Reader] = {
     **{kind: _published(kind) for kind in PUBLISHED},
     **{kind: _cifar(kind) for kind in ("cifar10-c", "cifar100-c")},
 }
+
+_CORRUPTED = {BUILD, "imagenet-c", "tiny-imagenet-c", "cifar10-c", "cifar100-c"}
+"""The kinds whose pictures were corrupted before; anything else is taken for clean images."""

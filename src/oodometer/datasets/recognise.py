@@ -14,6 +14,7 @@ import PIL.Image
 
 from oodometer import arguments
 from oodometer.datasets.label_spaces import imagenet1k, imagenet_a, imagenet_r
+from oodometer.datasets.manifest import BUILD, is_build
 from oodometer.datasets.scan import is_folder, is_image_name, visible
 from oodometer.errors import DatasetError
 from oodometer.families import FAMILIES, GROUPS, SEVERITIES
@@ -62,8 +63,8 @@ _FILES: tuple[tuple[str, str], ...] = (
 class Look:
     """What a path was taken for.
 
-    ``kind`` is one of ``KINDS``; ``root`` is the folder or file really meant, below the single parent folder that
-    archives have; ``said`` is one sentence for people.
+    ``kind`` is one of ``KINDS``, or ``oodometer-build``; ``root`` is the folder or file really meant, below the
+    single parent folder that archives have; ``said`` is one sentence for people.
     """
 
     kind: str
@@ -120,7 +121,8 @@ def recognise(path: str | os.PathLike[str]) -> Look:
 
 
 def _look(kind: str, root: Path) -> Look:
-    return Look(kind, root, f"{root} was taken for {KINDS[kind]} ({kind}).")
+    words = "what oodometer corrupt built" if kind == BUILD else KINDS[kind]
+    return Look(kind, root, f"{root} was taken for {words} ({kind}).")
 
 
 def _kind_of_file(file: Path) -> str:
@@ -289,6 +291,7 @@ def _some_images(folder: Path, count: int) -> list[str]:
 
 # The first that holds is the kind, so the particular ones stand before the general ones.
 _TESTS: tuple[tuple[str, Callable[[_Contents], bool]], ...] = (
+    (BUILD, lambda found: is_build(found.root)),
     ("huggingface", _is_huggingface),
     ("npy", _is_npy),
     ("cifar10-c", lambda found: _is_cifar(found, 10)),

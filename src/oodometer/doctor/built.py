@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from oodometer.building.manifest import KIND, BuildFolder, Manifest
+from oodometer.building.manifest import BuildFolder, Manifest
 from oodometer.building.verify import verify
+from oodometer.datasets import read_build
 from oodometer.datasets.decode import decode
 from oodometer.doctor.cells import Cell
 from oodometer.doctor.copies import find_copies
 from oodometer.doctor.diagnosis import Findings
 from oodometer.doctor.order import check_order
 from oodometer.doctor.reading import Reader
-from oodometer.errors import StoreError
+from oodometer.errors import DatasetError, StoreError
 from oodometer.report.words import listed
 from oodometer.types import CLEAN
 
-__all__ = ["examine_build", "find_build"]
+__all__ = ["examine_build"]
 
 _AGAIN = "Run the command that built it once more, with the same sources: it makes what is missing or damaged"
 _PROBLEMS = {
@@ -35,18 +34,6 @@ _PROBLEMS = {
 
 _PLAIN = {"unfinished", "missing", "unknown"}
 """The problems of which there is no more to say."""
-
-
-def find_build(path: Path) -> BuildFolder | None:
-    """Return the built set that a folder is, if it is one, even if its manifest is damaged."""
-    folder = BuildFolder(path)
-    if not folder.exists():
-        return None
-    try:
-        found = msgspec.json.decode(folder.manifest_path.read_bytes())
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-        return folder if folder.blocks() else None
-    return folder if isinstance(found, dict) and found.get("kind") == KIND else None
 
 
 def examine_build(folder: BuildFolder, workers: int, reader: Reader, findings: Findings) -> None:
@@ -64,9 +51,10 @@ def examine_build(folder: BuildFolder, workers: int, reader: Reader, findings: F
         Where to add what is wrong, and what was looked at.
     """
     try:
+        read_build(folder.path)  # refuses what no evaluation can use, too
         manifest = folder.read_manifest()
         faults = verify(folder.path, reader.observer, workers)
-    except StoreError as error:
+    except (StoreError, DatasetError) as error:
         fix = "Use a version of Oodometer that can read it, or build anew into another folder."
         findings.fault("build-manifest", str(error), fix, ["manifest.json"])
         return

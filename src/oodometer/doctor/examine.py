@@ -7,10 +7,11 @@ import os
 from pathlib import Path
 
 from oodometer import arguments
-from oodometer.building.manifest import KIND
+from oodometer.building.manifest import BuildFolder
+from oodometer.datasets.manifest import BUILD
 from oodometer.datasets.recognise import Look, recognise
 from oodometer.doctor.arrays import examine_cifar, examine_pair
-from oodometer.doctor.built import examine_build, find_build
+from oodometer.doctor.built import examine_build
 from oodometer.doctor.containers import examine_container
 from oodometer.doctor.diagnosis import Diagnosis, Findings
 from oodometer.doctor.reading import Reader
@@ -65,16 +66,15 @@ def check(
         If ``workers`` is no positive number, or ``clean`` is given for a set that has no cells.
     """
     place = arguments.path("The data set", path)
-    build = find_build(place)
-    look = Look(KIND, place, f"{place} was built by oodometer corrupt.") if build else _recognised(place)
+    look = _recognised(place)
     beside = _clean_folder(clean, look)
     findings = Findings()
     _note_nesting(place, look, findings)
     count = threads(workers)
     bar = ProgressBar() if progress else contextlib.nullcontext(Silent())
     with bar as observer, Reader(count, observer) as reader:
-        if build:
-            examine_build(build, count, reader, findings)
+        if look.kind == BUILD:
+            examine_build(BuildFolder(look.root), count, reader, findings)
         else:
             _examine(look, beside, reader, findings)
     if not any(finding.severity == "fault" for finding in findings.found) and not findings.looked_at.get("images"):
