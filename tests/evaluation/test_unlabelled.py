@@ -102,6 +102,8 @@ def test_nothing_is_said_of_errors(flat, tmp_path):
             number()
     with pytest.raises(MetricError, match="no labels"):
         run.errors  # noqa: B018
+    with pytest.raises(MetricError, match="a baseline could divide"):
+        run.table("alexnet")
     results = json.loads((run.report().parent / "results.json").read_text())
     assert (results["corruptions"], results["renditions"]) == (None, None)
     assert results["unlabelled"]["counts"]["classes"] == 0

@@ -177,6 +177,9 @@ def test_a_collection_may_move_with_its_pictures_and_be_mended_by_hand(collected
     (home / "work" / "candidates.csv").write_text(text + '"', "utf-8")
     with pytest.raises(DatasetError, match=r"candidates\.csv, line \d, cannot be read"):
         open_collection(home / "work")
+    (home / "work" / "candidates.csv").write_text("")
+    with pytest.raises(DatasetError, match=r"candidates\.csv is empty"):
+        open_collection(home / "work")
 
 
 def test_what_a_person_mended_is_never_lost(pool, tmp_path):

@@ -50,6 +50,8 @@ def read_rows(path: Path, kind: type[Row], made_by: str) -> list[Row]:
         raise DatasetError(f"There is no {path}. Run `{made_by}` first.")
     rows = csv.DictReader(io.StringIO(read_text(path), newline=""), strict=True)
     try:
+        if not rows.fieldnames:
+            raise DatasetError(f"{path} is empty, without even a header. Make it again with `{made_by}`.")
         return [msgspec.convert(row, kind, strict=False) for row in rows]
     except (csv.Error, msgspec.ValidationError) as error:
         raise DatasetError(

@@ -62,6 +62,8 @@ def summarize(store: RunStore, baseline: BaselineSpec = None) -> Summary:
     chosen = manifest.baseline if baseline is None else baseline
     corruptions = _corruptions(store, manifest.benchmark(_C), chosen)
     label_free = _unlabelled(store, manifest.benchmark(_C))
+    if label_free is not None and baseline is not None:
+        raise MetricError(f"The images of {store.path} have no labels, so no errors that a baseline could divide.")
     renditions = _renditions(store, manifest)
     if corruptions is None and label_free is None and renditions is None:
         raise StoreError(f"{store.path}: no image has been measured yet. Run the evaluation again to continue it.")
