@@ -42,12 +42,13 @@ def mean_over_severities(where: str, values: object) -> float:
 class Sample:
     """The outcomes from which a baseline's errors were measured.
 
-    ``images`` are the ids of N images; ``misses`` holds bool of shape (N, severities) by corruption, ``clean_misses``
-    bool of shape (N,), both masked where an image did not go through a condition. ``origin`` is where they are kept.
+    ``images`` are the ids of N images; ``misses`` holds bool of shape (N, severities) by corruption (or numbers from 0
+    to 1), ``clean_misses`` bool of shape (N,), both masked where an image did not go through a condition. ``origin`` is
+    where they are kept.
     """
 
     images: tuple[str, ...]
-    misses: Mapping[str, NDArray[np.bool_]]
+    misses: Mapping[str, NDArray[np.generic]]
     clean_misses: NDArray[np.bool_] | None
     origin: str = ""
 

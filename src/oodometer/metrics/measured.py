@@ -29,7 +29,7 @@ _Columns = list[NDArray[np.generic]]
 
 
 def ratio_estimate(
-    misses: Mapping[str, NDArray[np.bool_]],
+    misses: Mapping[str, NDArray[np.generic]],
     divisors: Mapping[str, float],
     clean_misses: NDArray[np.bool_] | None,
     images: Sequence[str] | None,
@@ -40,7 +40,7 @@ def ratio_estimate(
     Parameters
     ----------
     misses, clean_misses
-        The classifier's outcomes, as in ``outcomes.py``.
+        The classifier's outcomes, as in ``outcomes.py``; numbers from 0 to 1 will do, too.
     divisors
         By corruption, the same of the baseline.
     images
@@ -79,13 +79,13 @@ def ratio_estimate(
     return interval(sum(ratios.values()) / len(ratios), found.variance, n, low, greatest)
 
 
-def _mean(array: NDArray[np.bool_]) -> float:
+def _mean(array: NDArray[np.generic]) -> float:
     """Mean over conditions of the mean over the images that went through them."""
-    return float(np.mean(array.mean(axis=0)))
+    return float(np.mean(np.mean(array, axis=0)))  # type: ignore[arg-type]  # of bool or of numbers
 
 
 def _columns(
-    misses: Mapping[str, NDArray[np.bool_]], clean: NDArray[np.bool_] | None, share: Mapping[str, float]
+    misses: Mapping[str, NDArray[np.generic]], clean: NDArray[np.bool_] | None, share: Mapping[str, float]
 ) -> tuple[_Columns, list[float]]:
     """Lay out outcomes as columns with weights; where nothing is masked they add up to one score per image."""
     arrays = [*misses.values()] + ([] if clean is None else [clean[:, None]])

@@ -1,8 +1,9 @@
 """ImageNet-P: how much predictions flicker along videos of one image under a slowly growing perturbation.
 
-Source: Hendrycks & Dietterich, ICLR 2019, section 4, and the public evaluation code of ImageNet-P (difficulty 1).
-The frames that are compared are each frame and the one before it; in the noise videos, where frames are independent
-draws rather than a movement, each later frame and the first.
+Source: Hendrycks & Dietterich, ICLR 2019, section 4, and the public evaluation code of ImageNet-P.
+The frames that are compared are each frame and the one before it, or the one ``step`` frames before (which that code
+calls the difficulty); in the noise videos, where frames are independent draws rather than a movement, each later frame
+and the first. The paper calls flip probability what is a flip rate here, and flip rate its multiple of AlexNet's.
 """
 
 from __future__ import annotations
@@ -14,7 +15,17 @@ from numpy.typing import NDArray
 
 from oodometer.errors import MetricError
 
-__all__ = ["IMAGENET_P", "flip_rate", "mean_flip_rate", "top5_distance"]
+__all__ = [
+    "FARTHEST",
+    "IMAGENET_P",
+    "VALIDATION_P",
+    "flip_rate",
+    "is_noise",
+    "mean_flip_rate",
+    "top5_distance",
+    "video_flip_rates",
+    "video_top5_distances",
+]
 
 IMAGENET_P: tuple[str, ...] = (
     "gaussian_noise",
@@ -30,7 +41,75 @@ IMAGENET_P: tuple[str, ...] = (
 )
 """The 10 perturbations that a mean flip rate is a mean over."""
 
+VALIDATION_P: tuple[str, ...] = ("speckle_noise", "gaussian_blur", "spatter", "shear")
+"""The 4 further ones that were published, which count in no mean."""
+
 _TOP = 5
+
+FARTHEST = 18
+"""The greatest top-5 distance of two frames: the fifth class comes first, and the other four fall out."""
+
+
+def is_noise(perturbation: str) -> bool:
+    """Return whether the frames of a perturbation are independent draws, by its name, as the public code tells."""
+    return "noise" in perturbation
+
+
+def video_flip_rates(predictions: NDArray[np.integer], noise: bool = False, step: int = 1) -> NDArray[np.float64]:
+    """Tell of each video how often the predicted class differs between the frames compared.
+
+    Parameters
+    ----------
+    predictions
+        int, shape (videos, frames): the predicted class of each frame.
+    noise
+        Compare with the first frame, whatever the step, instead of the frame before.
+    step
+        How many frames before; every frame that has such a one is compared with it.
+
+    Returns
+    -------
+    NDArray
+        float64, shape (videos,), in [0, 1].
+
+    Raises
+    ------
+    MetricError
+        If the array has another dtype or shape, or has no pair of frames.
+    """
+    before, later = _paired(_checked(predictions, dimensions=2), noise, step)
+    return np.asarray(np.mean(before != later, axis=1))
+
+
+def video_top5_distances(top5: NDArray[np.integer], noise: bool = False, step: int = 1) -> NDArray[np.float64]:
+    """Tell of each video the mean top-5 distance of the frames compared, from their five best classes alone.
+
+    That suffices for ``top5_distance``, which needs ranks: all places below the fifth count alike.
+
+    Parameters
+    ----------
+    top5
+        int, shape (videos, frames, 5): the five best classes of each frame, best first, which differ.
+    noise, step
+        As for ``video_flip_rates``.
+
+    Returns
+    -------
+    NDArray
+        float64, shape (videos,), from 0 to ``FARTHEST``.
+
+    Raises
+    ------
+    MetricError
+        If the array has another dtype or shape, has no pair of frames, or names a class twice in a frame.
+    """
+    array = _checked(top5, dimensions=3)
+    if array.shape[2] != _TOP or (np.diff(np.sort(array, axis=2), axis=2) == 0).any():
+        raise MetricError(f"top5: expected {_TOP} different classes in every frame, found shape {array.shape}.")
+    before, later = _paired(array, noise, step)
+    there = before[..., :, None] == later[..., None, :]
+    new_places = np.where(there.any(axis=-1), there.argmax(axis=-1), _TOP)
+    return np.asarray(np.mean(np.sum(np.abs(np.arange(_TOP) - new_places), axis=-1), axis=1))
 
 
 def flip_rate(predictions: NDArray[np.integer], noise: bool = False) -> float:
@@ -53,9 +132,7 @@ def flip_rate(predictions: NDArray[np.integer], noise: bool = False) -> float:
     MetricError
         If the array has another dtype or shape, or has no pair of frames.
     """
-    frames = _checked(predictions, dimensions=2)
-    reference = frames[:, :1] if noise else frames[:, :-1]
-    return float(np.mean(frames[:, 1:] != reference))
+    return float(np.mean(video_flip_rates(predictions, noise)))
 
 
 def top5_distance(ranks: NDArray[np.integer], noise: bool = False) -> float:
@@ -88,8 +165,7 @@ def top5_distance(ranks: NDArray[np.integer], noise: bool = False) -> float:
         np.sort(array, axis=2), np.broadcast_to(1 + np.arange(classes), array.shape)
     ):
         raise MetricError(f"ranks: expected 1..classes once each in every frame, with at least {_TOP} classes.")
-    later = array[:, 1:]
-    before = np.broadcast_to(array[:, :1], later.shape) if noise else array[:, :-1]
+    before, later = _paired(array, noise)
     best = np.argsort(before, axis=2)[:, :, :_TOP]
     new_places = np.minimum(np.take_along_axis(later, best, axis=2) - 1, _TOP)
     return float(np.mean(np.sum(np.abs(np.arange(_TOP) - new_places), axis=2)))
@@ -140,3 +216,15 @@ def _checked(array: NDArray[np.integer], dimensions: int) -> NDArray[np.integer]
             f"least 2 frames; found {found.dtype} of shape {found.shape}."
         )
     return found
+
+
+def _paired(
+    frames: NDArray[np.integer], noise: bool, step: int = 1
+) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
+    """Return the frames to compare with, and those that are compared."""
+    if noise:
+        later = frames[:, 1:]
+        return np.broadcast_to(frames[:, :1], later.shape), later
+    if not 1 <= step < frames.shape[1]:
+        raise MetricError(f"step: expected 1 to {frames.shape[1] - 1} frames of {frames.shape[1]}, found {step}.")
+    return frames[:, :-step], frames[:, step:]
