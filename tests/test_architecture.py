@@ -11,7 +11,7 @@ PACKAGE = Path(oodometer.__file__).parent
 
 # From the bottom to the top. A module imports only from layers below its own, or from its own folder.
 LAYERS = [
-    {"errors", "families", "progress", "published"},
+    {"errors", "families", "progress", "published", "shifts"},
     {"arguments"},
     {"types", "seeding", "continuing", "outfolder", "threads", "meter"},
     {"textures", "scoring", "sampling"},
@@ -24,7 +24,7 @@ LAYERS = [
     {"pairing"},
     {"report", "plan"},
     {"inputs", "pictures", "prebuilt"},
-    {"road", "run", "running", "building", "renditions", "precision", "questions"},
+    {"benchmarks", "road", "run", "running", "building", "renditions", "precision", "questions"},
     {"evaluation", "comparison", "merging"},
     {"strength_curves"},
     {"doctor"},

@@ -47,9 +47,13 @@ def run_demo(out: str | os.PathLike[str], say: Callable[[str], None]) -> Run:
         method="fast",
         seed=0,
     )
+    photographs, renditions = demo_photographs(), demo_renditions()
     return evaluate_benchmarks(
         "demo",
-        [plan.corrupted(demo_photographs(), protocol, masked=True), plan.renditions(demo_renditions(), protocol)],
+        [
+            plan.corrupted(photographs, protocol, masked=[renditions.label_space]),
+            plan.shifted("imagenet-r", renditions, protocol, photographs.label_space),
+        ],
         out,
         baseline="alexnet",
         # Small blocks, so that the running result is seen to settle.

@@ -17,16 +17,14 @@ from pathlib import Path
 
 import numpy as np
 
-from oodometer import plan
+from oodometer.benchmarks import Asked, Given, planned
 from oodometer.continuing import environment
 from oodometer.errors import ArgumentError, DatasetError, StoreError
-from oodometer.inputs import open_data, open_renditions
 from oodometer.meter import Meter
 from oodometer.metrics import Baseline, BaselineSpec
 from oodometer.models import AdaptedModel, ModelOptions, Normalization, kind_of_answers, load_model
 from oodometer.outfolder import exclusive
 from oodometer.plan import Benchmark
-from oodometer.prebuilt import Settled, settle
 from oodometer.precision import steps
 from oodometer.progress import Observer, ProgressBar, Silent
 from oodometer.questions import questions
@@ -35,12 +33,9 @@ from oodometer.run import Run
 from oodometer.run_baseline import find_baseline, recorded
 from oodometer.running import RunningResult
 from oodometer.store import ANSWERS, FORMAT, Manifest, ModelRecord, RunStore, Table
-from oodometer.types import AnsweringModel, Classifier, CorruptedDataset, Dataset, Protocol
+from oodometer.types import AnsweringModel, Classifier, CorruptedDataset, Protocol
 
 __all__ = ["evaluate", "evaluate_benchmarks"]
-
-MAKING = {"encoding": "memory", "edition": "imagenet224", "method": "fast"}
-"""How pictures are corrupted on the way unless something else is asked for."""
 
 SAME_CONFIDENCE = 0.05
 """By what part two confidences of one model in one picture may differ: the float noise of another batch is below."""
@@ -48,11 +43,12 @@ SAME_CONFIDENCE = 0.05
 
 def evaluate(
     model: object,
-    data: str | os.PathLike[str] | Dataset | CorruptedDataset,
+    data: Given | CorruptedDataset | None = None,
     out: str | os.PathLike[str] | None = None,
     *,
-    clean: str | os.PathLike[str] | Dataset | None = None,
-    imagenet_r: str | os.PathLike[str] | None = None,
+    clean: Given | None = None,
+    imagenet_r: Given | None = None,
+    suite: Mapping[str, Given] | None = None,
     labels: str | Path | Mapping[str, int | str] | None = None,
     classes: int | None = None,
     label_space: str | None = None,
@@ -72,7 +68,7 @@ def evaluate(
     workers: int | None = None,
     progress: bool = True,
 ) -> Run:
-    """Evaluate a classifier on clean images, on their corruptions and, if given, on renditions.
+    """Evaluate a classifier on clean images, on their corruptions, on renditions and on other shifted images.
 
     The corruptions are made on the way, or the pictures of a set are taken as they were corrupted before.
 
@@ -87,15 +83,24 @@ def evaluate(
     data
         The clean images: a folder of class folders named by wnid, any folder with ``labels``, whatever else
         ``oodometer.open_dataset`` opens as a ``Dataset``, or a ``Dataset`` itself. Or pictures that were corrupted
-        before, such as ``"imagenet-c:PATH"`` or what ``oodometer.build`` made: a ``CorruptedDataset``.
+        before, such as ``"imagenet-c:PATH"`` or what ``oodometer.build`` made: a ``CorruptedDataset``. ``None`` where
+        only shifted sets are to be measured.
     out
         The run's folder. Without it the run lives as long as the returned object.
     clean
         The clean images of pictures that were corrupted before, unless their set has them; in the same forms. They are
         matched by class and name, and taken as they are if they have the pictures' size, else through the geometry that
-        made these. Without any there is no clean error, no relative mCE and no gap.
+        made these. Without any there is no clean error, no relative mCE and no gap. Without data, the clean images that
+        the shifted sets are compared with.
     imagenet_r
-        The folder of ImageNet-R, or of other renditions in its layout.
+        ImageNet-R, or other renditions of its classes in its layout. The same as ``suite={"r": ...}``.
+    suite
+        Sets of shifted images by name, each in any form that ``data`` takes: ``"r"``, ``"a"``, ``"v2"``, ``"sketch"``
+        and ``"o"`` are ImageNet-R, -A, -V2, -Sketch and -O, ``"c"`` is ImageNet-C as published or built (the same as
+        ``data``), and any other name is a set of your own, of the model's classes. They are not corrupted. Each is
+        scored among its own classes (the 200 of R and of A; of O and of a set of your own those that it has) with all
+        other logits removed first, and among all classes under another name; of O it is measured how well the
+        confidence tells its images from the clean ones.
     labels, classes, label_space
         A file or mapping that says which class a folder or file has; how many classes the model has; and what class
         indices in ``labels`` mean: ``"imagenet-1k"``, or classes of one's own. See ``oodometer.open_dataset``. They
@@ -125,7 +130,7 @@ def evaluate(
     seed
         Of the corruptions and of the order of the images; only of the order, if they were corrupted before.
     limit
-        Take only so many images, the first of the seeded order.
+        Take only so many images, the first of the seeded order: of ``data``; without any, of each shifted set.
     precision
         Stop when half the width of the 95 % interval of the mCE is below so many points (or of the mean corruption
         error, without a baseline). Images go through a few of the conditions each, so that it costs the least; see
@@ -151,72 +156,40 @@ def evaluate(
         For everything that a user can mend: ``ArgumentError``, ``DatasetError``, ``ModelError``, ``MissingDataError``,
         ``MetricError`` and ``StoreError`` (see ``oodometer.errors``). Nothing is left half-written.
     """
-    found = open_data(data, out, labels=labels, classes=classes, label_space=label_space, unlabelled=unlabelled)
-    settled = _settled(
-        found,
-        clean,
-        out,
+    answers = kind_of_answers(model, model_options)
+    if unlabelled:
+        if baseline not in ("auto", "none", None):
+            raise ArgumentError("Images without labels have no errors that a baseline could be compared with.")
+        baseline = None
+    asked = Asked(
+        data=data,
+        out=out,
+        clean=clean,
+        imagenet_r=imagenet_r,
+        suite=suite or {},
+        labels=labels,
+        classes=classes,
+        label_space=label_space,
+        unlabelled=unlabelled,
         corruptions=corruptions,
         preprocess=preprocess,
         encoding=encoding,
         edition=edition,
         method=method,
         seed=seed,
+        limit=limit,
+        precision=precision,
+        paired=paired,
     )
-    answers = kind_of_answers(model, model_options)
-    if unlabelled:
-        if baseline not in ("auto", "none", None):
-            raise ArgumentError("Images without labels have no errors that a baseline could be compared with.")
-        baseline = None
-    benchmarks = [
-        plan.corrupted(
-            settled.dataset,
-            replace(settled.protocol, answers=answers),
-            lacking=settled.lacking,
-            limit=limit,
-            masked=imagenet_r is not None,
-            precision=precision,
-            paired=paired,
-        )
-    ]
-    if imagenet_r is not None:
-        renditions = open_renditions(imagenet_r, out, found.name, found.label_space)
-        benchmarks.append(plan.renditions(renditions, replace(settled.renditions, answers=answers)))
     return evaluate_benchmarks(
         model,
-        benchmarks,
+        planned(asked, answers),
         out,
         baseline=baseline,
         model_options=model_options,
         execution=Execution.of(batch_size, workers),
         progress=progress,
     )
-
-
-def _settled(
-    found: Dataset | CorruptedDataset,
-    clean: str | os.PathLike[str] | Dataset | None,
-    out: str | os.PathLike[str] | None,
-    *,
-    corruptions: str | Sequence[str],
-    preprocess: str | None,
-    seed: int,
-    **making: str | None,
-) -> Settled:
-    """Settle what the model is to see: stored pictures, or such as ``encoding``, ``edition`` and ``method`` make."""
-    if isinstance(found, CorruptedDataset):
-        return settle(
-            found, clean=clean, out=out, corruptions=corruptions, preprocess=preprocess, seed=seed, given=making
-        )
-    if clean is not None:
-        raise ArgumentError(
-            f"{found.name} holds clean images, which are corrupted on the way; clean goes with pictures that were "
-            "corrupted before."
-        )
-    choices = MAKING | {name: choice for name, choice in making.items() if choice is not None}
-    preprocess = "imagenet224" if preprocess is None else preprocess
-    protocol = plan.make_protocol(corruptions=corruptions, preprocess=preprocess, seed=seed, **choices)
-    return Settled(found, protocol, protocol)
 
 
 def evaluate_benchmarks(

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from oodometer import arguments
-from oodometer.datasets import Unlabelled, imagenet1k, open_dataset, open_folder, path_of
-from oodometer.datasets import imagenet_r as imagenet_r_classes
+from oodometer.datasets import (
+    AmongClasses,
+    Unlabelled,
+    imagenet1k,
+    imagenet_a,
+    imagenet_r,
+    open_dataset,
+    path_of,
+)
 from oodometer.errors import ArgumentError, DatasetError, OodometerError
 from oodometer.outfolder import check_apart
+from oodometer.shifts import SHIFTED_SETS
 from oodometer.types import UNLABELLED, CorruptedDataset, Dataset, LabelSpace
 
-__all__ = ["open_clean", "open_data", "open_renditions"]
+__all__ = ["open_clean", "open_data", "open_shifted"]
 
 
 _OR_UNLABELLED = " Or say that there are no labels (--unlabelled, unlabelled=True)."
@@ -47,8 +55,8 @@ def open_data(
             if unlabelled is False and not said and _opens_unlabelled(data):
                 raise DatasetError(f"{error}{_OR_UNLABELLED}") from error
             raise
-        if found.label_space == imagenet_r_classes():
-            # Renditions as clean images are scored among all classes; it is ``imagenet_r`` that masks.
+        if found.label_space == imagenet_r():
+            # Renditions as clean images are scored among all classes; a shifted set of a suite is masked.
             found.label_space = imagenet1k()
     elif not hasattr(data, "samples"):
         raise ArgumentError(f"The data must be a folder or a Dataset, not {data!r}.")
@@ -68,13 +76,14 @@ def open_data(
 
 def open_clean(
     data: str | os.PathLike[str] | Dataset,
+    out: str | os.PathLike[str] | None = None,
     *,
     labels: str | Path | Mapping[str, int | str] | None,
     classes: int | None,
     label_space: str | None,
 ) -> Dataset:
     """Open clean images as ``open_data`` does, where corrupted ones are of no use."""
-    found = open_data(data, labels=labels, classes=classes, label_space=label_space, unlabelled=None)
+    found = open_data(data, out, labels=labels, classes=classes, label_space=label_space, unlabelled=None)
     if isinstance(found, CorruptedDataset):
         raise ArgumentError(
             f"{found.name} holds corrupted images ({found.conditions[0]}, ...), and the data are clean images, "
@@ -83,18 +92,71 @@ def open_clean(
     return found
 
 
-def open_renditions(
-    imagenet_r: str | os.PathLike[str], out: str | os.PathLike[str] | None, name: str, space: LabelSpace
+def open_shifted(
+    key: str, data: str | os.PathLike[str] | Dataset, out: str | os.PathLike[str] | None, whole: LabelSpace
 ) -> Dataset:
-    """Open the folder of renditions, for a model that the images to go with them show to be of the 1000 classes."""
-    if space != imagenet1k():
+    """Open a set of shifted images as a suite names it, in the label space among whose classes it is scored.
+
+    Those are the 200 of ImageNet-R or of ImageNet-A, all 1000 for V2 and Sketch, and else the classes that it has.
+
+    Parameters
+    ----------
+    key
+        ``"r"``, ``"a"``, ``"v2"``, ``"sketch"``, ``"o"``, or the name of a set of one's own.
+    data
+        Where it lies, in any form that ``open_dataset`` takes, or a ``Dataset``.
+    out
+        The run's folder, which must lie apart from it.
+    whole
+        The classes of the model.
+
+    Raises
+    ------
+    ArgumentError, DatasetError
+        If it is no such set, or of other classes than the model.
+    """
+    known = SHIFTED_SETS.get(key)
+    if known is not None and whole != imagenet1k():
         raise ArgumentError(
-            f"ImageNet-R is for models of the 1000 classes of ImageNet; the label space of {name} is {space.name}. "
-            "Evaluate it without ImageNet-R."
+            f"{known.title} is for models of the 1000 classes of ImageNet; the label space of the other images is "
+            f"{whole.name}. Evaluate them without {known.title}."
         )
-    folder = arguments.path("ImageNet-R", imagenet_r)
-    _check_apart(out, folder)
-    return open_folder(folder, label_space=imagenet_r_classes())
+    found: Any = data
+    if isinstance(data, (str, os.PathLike)):
+        _check_apart(out, path_of(data))
+        found = open_dataset(_spec(key, data), label_space=imagenet_r() if key == "r" else _said(whole))
+    if isinstance(found, CorruptedDataset):
+        raise ArgumentError(f"{found.name} holds corrupted images: give them as the data, or as c in a suite.")
+    _check_labelled(found, "")
+    if found.label_space.classes != whole.classes:
+        raise DatasetError(
+            f"{found.name} is of the classes {found.label_space.name}, the other images of {whole.name}."
+        )
+    space = _SPACES[key]() if key in _SPACES else _among(whole, [sample.label for sample in found.samples], key)
+    return AmongClasses(found, space)
+
+
+_SPACES = {"r": imagenet_r, "a": imagenet_a, "v2": imagenet1k, "sketch": imagenet1k}
+_FORMS = {"r": "folder", "a": "imagenet-a", "v2": "imagenet-v2", "sketch": "imagenet-sketch", "o": "folder"}
+
+
+def _spec(key: str, data: str | os.PathLike[str]) -> str | os.PathLike[str]:
+    """Name the kind of a path, which its look might not tell, if the set has one and the caller named none."""
+    if key not in _FORMS or os.fspath(data) != os.fspath(path_of(data)):
+        return data
+    return f"{_FORMS[key]}:{os.fspath(data)}"
+
+
+def _said(whole: LabelSpace) -> LabelSpace | None:
+    """Return the classes to tell a reader; those of ImageNet it knows by their wnids, and some sets bring their own."""
+    return None if whole == imagenet1k() else whole
+
+
+def _among(whole: LabelSpace, labels: Sequence[int], key: str) -> LabelSpace:
+    """Return the classes that occur, as a mask over all."""
+    there = tuple(sorted(set(labels)))
+    name = SHIFTED_SETS[key].benchmark if key in SHIFTED_SETS else key
+    return whole if len(there) == whole.width else LabelSpace(name, whole.classes, whole.names, there)
 
 
 def _opens_unlabelled(data: str | os.PathLike[str]) -> bool:

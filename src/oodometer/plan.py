@@ -13,7 +13,7 @@ from oodometer import corruptions as corruption_kernels
 from oodometer import textures
 from oodometer.arguments import choice, positive, whole
 from oodometer.corruptions import registry
-from oodometer.datasets import digest, imagenet1k, imagenet_r
+from oodometer.datasets import digest
 from oodometer.errors import ArgumentError, DatasetError
 from oodometer.families import IMAGENET_C, SEVERITIES
 from oodometer.pairing import Partner, find_partner
@@ -23,7 +23,7 @@ from oodometer.store import BenchmarkRecord, Design, Step
 from oodometer.stored import StoredSet
 from oodometer.types import CLEAN, UNLABELLED, Condition, Dataset, LabelSpace, Protocol, Sample
 
-__all__ = ["Benchmark", "corrupted", "corruption_names", "make_protocol", "renditions", "seeded_order"]
+__all__ = ["Benchmark", "corrupted", "corruption_names", "make_protocol", "seeded_order", "shifted"]
 
 Encoding = Literal["memory", "jpeg85"]
 Method = Literal["fast", "reference"]
@@ -153,16 +153,16 @@ def corrupted(
     *,
     lacking: Mapping[str, str] | None = None,
     limit: int | None = None,
-    masked: bool = False,
+    masked: Sequence[LabelSpace] = (),
     precision: float | None = None,
     paired: object = None,
 ) -> Benchmark:
     """Plan a run over clean images and their corruptions (ImageNet-C).
 
     Frost is left out, and said to be, if its textures are nowhere to be found; ``lacking`` are the corruptions that
-    stored pictures lack, with the reasons. ``masked`` also keeps the clean predictions, if there are any, among the 200
-    classes of ImageNet-R, which its gap needs. ``precision`` is half the width in points that the interval of the mCE
-    may have, ``paired`` a run to be compared with; see ``Benchmark``.
+    stored pictures lack, with the reasons. ``masked`` are label spaces over the same classes, such as the 200 of
+    ImageNet-R, in which the clean predictions, if there are any, are kept too: a gap needs them. ``precision`` is half
+    the width in points that the interval of the mCE may have, ``paired`` a run to be compared with; see ``Benchmark``.
 
     Raises
     ------
@@ -174,9 +174,7 @@ def corrupted(
         If that run cannot be read, or is one of another data set or protocol.
     """
     _check_samples(dataset)
-    limit = None if limit is None else whole("limit", limit, lowest=1)
-    if limit is not None and limit > len(dataset.samples):
-        raise DatasetError(f"{limit} images were asked for, and {dataset.name} has {len(dataset.samples)}.")
+    limit = _limited(dataset, limit)
     unavailable = dict(lacking or {})
     if "frost" in protocol.corruptions and protocol.stored is None and textures.find_frost() is None:
         unavailable["frost"] = (
@@ -187,7 +185,7 @@ def corrupted(
         name="imagenet-c",
         dataset=dataset,
         protocol=protocol,
-        also=(imagenet_r(),) if masked and _has_labels(dataset) and _has_clean(protocol) else (),
+        also=tuple(masked) if _has_labels(dataset) and _has_clean(protocol) else (),
         limit=limit,
         unavailable=unavailable,
         half_width=None if precision is None else positive("precision", precision) / 100,
@@ -197,10 +195,15 @@ def corrupted(
     return benchmark
 
 
-def renditions(dataset: Dataset, protocol: Protocol) -> Benchmark:
-    """Plan a run over renditions (ImageNet-R): no corruption, scored among the 200 classes and among all 1000."""
+def shifted(name: str, dataset: Dataset, protocol: Protocol, space: LabelSpace, limit: int | None = None) -> Benchmark:
+    """Plan a run over images that are shifted already, such as renditions: no corruption.
+
+    They are scored among the classes of the data set's label space, and, where these are not all, among ``space`` too.
+    Raises as ``corrupted`` does.
+    """
     _check_samples(dataset)
-    return Benchmark("imagenet-r", dataset, replace(protocol, corruptions=()), also=(imagenet1k(),))
+    also = () if dataset.label_space.columns is None else (space,)
+    return Benchmark(name, dataset, replace(protocol, corruptions=()), also=also, limit=_limited(dataset, limit))
 
 
 def seeded_order(samples: Sequence[Sample], seed: int) -> list[Sample]:
@@ -260,6 +263,14 @@ def _check_design(benchmark: Benchmark) -> None:
             f"A precision needs at least {len(benchmark.conditions)} images, as many as there are conditions, and "
             f"there are {images}. Evaluate them without it."
         )
+
+
+def _limited(dataset: Dataset | StoredSet, limit: int | None) -> int | None:
+    """Check a limit: there must be so many images."""
+    limit = None if limit is None else whole("limit", limit, lowest=1)
+    if limit is not None and limit > len(dataset.samples):
+        raise DatasetError(f"{limit} images were asked for, and {dataset.name} has {len(dataset.samples)}.")
+    return limit
 
 
 def _has_clean(protocol: Protocol) -> bool:

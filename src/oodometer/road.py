@@ -81,11 +81,23 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class _Predicted:
-    """A batch that has been through the model, and the first of its pictures if the report lacks some."""
+    """A batch that has been through the model: its scores in each label space, for the images at these ``rows``.
 
-    batch: Batch
-    outputs: Outputs
+    ``images`` are the first of its pictures, if the report lacks some.
+    """
+
+    condition: Condition
+    scores: tuple[tuple[LabelSpace, NDArray[np.intp], Scores], ...]
     images: Images
+
+    def __len__(self) -> int:
+        return len(self.scores[0][1])  # the data set's own label space has all of them
+
+    def of(self, kept: NDArray[np.bool_]) -> _Predicted:
+        """Return what is left if the block keeps these of its images alone."""
+        position = np.cumsum(kept) - 1
+        scores = tuple((space, position[rows[kept[rows]]], scores[kept[rows]]) for space, rows, scores in self.scores)
+        return replace(self, scores=scores)
 
 
 def drive(
@@ -154,11 +166,11 @@ def drive(
                     shape = check_shapes([first], [made.images[0]], benchmark.protocol, shape)
                     predicted.append(_passed(model, benchmark, begun, batch, made, meter, kept))
                     on_batch(len(made.rows))
-            on_batch(-sum(int(np.isin(one.batch.rows, [*faults]).sum()) for one in predicted))  # they count as skipped
-            pictures, predicted = _without(faults, begun, predicted)
-            block = _scored(pictures, benchmark, predicted, complete)
+            pictures, left = _without(faults, begun, predicted)
+            on_batch(sum(map(len, left)) - sum(map(len, predicted)))  # the others count as skipped
+            block = _block(pictures, benchmark, left, complete)
             # Of the first image under every condition, so not where this one is not there under all.
-            found = () if faults else _examples(block, predicted)
+            found = () if faults else _examples(block, left)
             examples = examples and not found
             yield Stage(pictures.start, block, found, shape)
 
@@ -167,10 +179,13 @@ def _passed(
     model: Classifier, benchmark: Benchmark, pictures: Pictures, batch: Batch, made: Made, meter: Meter, kept: int
 ) -> _Predicted:
     """Let one batch go through the model; the first ``kept`` of its pictures stay for the report."""
-    samples = _picked(pictures.samples, made.rows)
+    samples, spaces = _picked(pictures.samples, made.rows), _spaces(benchmark, batch.condition)
     with meter.timed("predict", len(samples)):
         outputs = _asked(model, made.images, samples, benchmark, batch.condition)
-    return _Predicted(Batch(batch.condition, made.rows), outputs, made.images[:kept].copy())  # a view would hold all
+    # At once, while the threads make the next batches, and not at the end of the block, when they have nothing to do.
+    found = scored(outputs, samples, spaces, named=benchmark.protocol.answers is not None)
+    scores = tuple((space, made.rows[part], scores) for space, part, scores in found)
+    return _Predicted(batch.condition, scores, made.images[:kept].copy())  # a view would hold all
 
 
 def _asked(
@@ -191,20 +206,14 @@ def _without(
     if not faults:
         return pictures, predicted
     kept = np.array([row not in faults for row in range(len(pictures.samples))])
-    rows, position = np.flatnonzero(kept), np.cumsum(kept) - 1
+    rows = np.flatnonzero(kept)
     left = replace(
         pictures,
         places=tuple(pictures.places[row] for row in rows),
         samples=_picked(pictures.samples, rows),
         skipped=(*pictures.skipped, *(faults[row] for row in sorted(faults))),
     )
-    found = []
-    for one in predicted:
-        there = kept[one.batch.rows]
-        if there.any():
-            batch = Batch(one.batch.condition, position[one.batch.rows[there]])
-            found.append(_Predicted(batch, one.outputs[there], one.images))
-    return left, found
+    return left, [one for one in (one.of(kept) for one in predicted) if len(one)]
 
 
 @contextlib.contextmanager
@@ -327,22 +336,21 @@ def _jpeg(image: Image) -> bytes:
     return buffer.getvalue()
 
 
-def _scored(pictures: Pictures, benchmark: Benchmark, predicted: list[_Predicted], complete: bool) -> Block:
-    """Score what the model said of a block in each label space."""
+def _block(pictures: Pictures, benchmark: Benchmark, predicted: Sequence[_Predicted], complete: bool) -> Block:
+    """Put together what the store keeps of a block."""
     labels = np.array([s.label for s in pictures.samples], dtype=np.int32)
-    own, named = benchmark.dataset.label_space, benchmark.protocol.answers is not None
-    entries: list[tuple[Condition, str, Scores, NDArray[np.intp] | None]] = []
-    for one in predicted:
-        condition, rows = one.batch.condition, one.batch.rows
-        samples = _picked(pictures.samples, rows)
-        for space, part, scores in scored(one.outputs, samples, _spaces(benchmark, condition), named=named):
-            entries.append((condition, space.name, scores, None if complete and space is own else rows[part]))
-    return Block(tuple(s.id for s in pictures.samples), labels, tuple(entries), pictures.skipped)
+    own = benchmark.dataset.label_space
+    entries = tuple(
+        (one.condition, space.name, scores, None if complete and space is own else rows)
+        for one in predicted
+        for space, rows, scores in one.scores
+    )
+    return Block(tuple(s.id for s in pictures.samples), labels, entries, pictures.skipped)
 
 
 def _examples(block: Block, predicted: list[_Predicted]) -> tuple[Example, ...]:
     """Make the report's pictures: one image under every condition; where there is only one condition, several."""
-    batches = {one.batch.condition: one.images for one in predicted}
+    batches = {one.condition: one.images for one in predicted}
     return tuple(
         Example(
             image=block.images[i],

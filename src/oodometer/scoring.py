@@ -32,6 +32,10 @@ class Scores:
     nll: NDArray[np.float32]
     brier: NDArray[np.float32]
 
+    def __getitem__(self, rows: NDArray[np.bool_]) -> Scores:
+        """Return those of some rows."""
+        return Scores(self.top[rows], self.confidence[rows], self.nll[rows], self.brier[rows])
+
 
 def score(logits: Logits, labels: NDArray[np.int32], space: LabelSpace) -> Scores:
     """Score N rows of logits against their labels.

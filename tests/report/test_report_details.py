@@ -180,7 +180,7 @@ def test_results_and_page_have_all_of_it(make_run):
     store = make_run(images=210)
     written = json.loads((write_report(store).parent / "results.json").read_text())
     assert written == json.loads(json.dumps(results(summarize(store)), allow_nan=False))
-    assert written["format"] == 2
+    assert written["format"] == 3
     part = written["corruptions"]
     for estimate in (
         part["losses"]["brier"],

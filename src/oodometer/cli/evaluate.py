@@ -23,6 +23,18 @@ def _auto_or_whole(_context: click.Context, _parameter: click.Parameter, value: 
         raise click.BadParameter(f"{value!r} is neither auto nor a whole number.") from None
 
 
+def _sets(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for value in values:
+        name, equals, data = value.partition("=")
+        if not (name and equals and data):
+            raise click.BadParameter(f"{value!r} is not NAME=DATA, such as r=path/to/imagenet-r.")
+        if name in found:
+            raise click.BadParameter(f"{name} is given twice.")
+        found[name] = data
+    return found
+
+
 @click.command()
 @click.option("-o", "--out", default="oodometer-demo", show_default=True, help="The run's folder.")
 def demo(out: str) -> None:
@@ -38,13 +50,21 @@ def demo(out: str) -> None:
 @click.argument("model")
 @click.option(
     "--data",
-    required=True,
     metavar="DATA",
     help="Clean images (class folders, shards, KIND:PATH), or corrupted before (imagenet-c:PATH, a build).",
 )
-@click.option("--clean", metavar="DATA", help="The clean images of pictures that were corrupted before.")
+@click.option(
+    "--clean", metavar="DATA", help="The clean images of pictures that were corrupted before, or of shifted sets alone."
+)
 @click.option("-o", "--out", metavar="RUN", help="The run's folder; the same command continues a stopped run.")
 @click.option("--imagenet-r", metavar="DIR", help="ImageNet-R, or other renditions in its layout.")
+@click.option(
+    "--suite",
+    multiple=True,
+    callback=_sets,
+    metavar="NAME=DATA",
+    help="A shifted set, again and again: r, a, v2, sketch, o, c, or a name of your own.",
+)
 @click.option("--labels", metavar="FILE", help="CSV (name,label) or JSON: the class index or wnid of a folder or file.")
 @click.option("--classes", type=int, help="How many classes the model has, where the data do not tell.")
 @click.option("--label-space", metavar="NAME", help="What indices in --labels mean: imagenet-1k; default: own classes.")
@@ -76,7 +96,7 @@ def demo(out: str) -> None:
 @click.option("--paired", metavar="RUN", help="Images and conditions of RUN; --precision is then of the difference.")
 @click.option("--batch-size", default="auto", show_default=True, callback=_auto_or_whole, help="Images in a batch.")
 @click.option("--workers", type=int, help="Threads; default: one per processor.")
-def evaluate(model: str, data: str, out: str | None, baseline: str, **options: Any) -> None:  # noqa: ANN401
+def evaluate(model: str, data: str | None, out: str | None, baseline: str, **options: Any) -> None:  # noqa: ANN401
     """Evaluate MODEL on clean images, their corruptions and, if given, renditions.
 
     MODEL is demo, KIND:NAME such as timm:resnet50 or onnx:FILE, or a TorchScript or torch.export file;

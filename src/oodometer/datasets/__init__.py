@@ -1,5 +1,6 @@
 """Labelled images: readers, label spaces, and the data of the demo."""
 
+from oodometer.datasets.among import AmongClasses
 from oodometer.datasets.built import lost_cells
 from oodometer.datasets.demo import demo_photographs, demo_renditions
 from oodometer.datasets.fingerprint import digest
@@ -23,6 +24,7 @@ from oodometer.datasets.unlabelled import Unlabelled
 
 __all__ = [
     "LABEL_SPACES",
+    "AmongClasses",
     "BuildManifest",
     "ImageFolder",
     "Look",

@@ -3,8 +3,8 @@
 ``corruption_error`` defines CE and mCE on mean errors, ``outcomes`` gives the same numbers with intervals from what
 happened to each image (``groups`` by family, severity and class, ``incomplete`` where images did not go through
 everything, ``measured`` relative to a baseline that has its own error). ``accuracy`` serves ImageNet-R, ``calibration``
-and ``losses`` the probabilities, ``changes`` images without labels, ``sequences`` ImageNet-P. ``paired`` and
-``effective`` compare classifiers.
+and ``losses`` the probabilities, ``changes`` images without labels, ``sequences`` ImageNet-P, ``outliers`` ImageNet-O.
+``paired`` and ``effective`` compare classifiers.
 """
 
 from oodometer.metrics.accuracy import accuracy, accuracy_gap, independent_difference
@@ -53,6 +53,7 @@ from oodometer.metrics.outcomes import (
     relative_corruption_error_estimates,
     relative_mce_estimate,
 )
+from oodometer.metrics.outliers import aupr_estimate, auroc_estimate
 from oodometer.metrics.paired import (
     clean_error_difference,
     error_differences,
@@ -77,8 +78,10 @@ __all__ = [
     "Sample",
     "accuracy",
     "accuracy_gap",
+    "aupr_estimate",
     "aurc",
     "aurc_estimate",
+    "auroc_estimate",
     "aurra",
     "aurra_estimate",
     "bounded_mean",

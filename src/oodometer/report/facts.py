@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from oodometer.report.summary import BaselineName, Corruptions, Counts, Design, Renditions, Summary, Unlabelled
+from oodometer.report.summary import (
+    BaselineName,
+    Corruptions,
+    Counts,
+    Design,
+    Outliers,
+    Renditions,
+    Summary,
+    Unlabelled,
+)
 from oodometer.report.words import count
 from oodometer.types import Protocol
 
@@ -42,22 +51,28 @@ def facts(summary: Summary) -> tuple[Fact, ...]:
         found.append(Fact("Model input", f"{model.resized}: pictures of another size were resized to it"))
     found += [Fact(name, value) for name, value in model.settings.items()]
     if summary.corruptions is not None:
-        found += _of_benchmark("ImageNet-C", summary.corruptions)
+        name = "Clean" if summary.corruptions.clean_only else "ImageNet-C"
+        found += _of_benchmark(name, summary.corruptions)
         if summary.corruptions.design is not None:
             found.append(Fact("ImageNet-C design", _design(summary.corruptions.design)))
         baseline = summary.corruptions.baseline
-        found.append(Fact("Baseline", "none" if baseline is None else _baseline(baseline)))
+        if not summary.corruptions.clean_only:
+            found.append(Fact("Baseline", "none" if baseline is None else _baseline(baseline)))
     if summary.unlabelled is not None:
         found += _of_benchmark("ImageNet-C", summary.unlabelled)
     if summary.renditions is not None:
         found += _of_benchmark("ImageNet-R", summary.renditions)
+    for shifted in summary.shifted:
+        found += _of_benchmark(shifted.title, shifted.part)
+    if summary.outliers is not None:
+        found += _of_benchmark("ImageNet-O", summary.outliers)
     return tuple(found)
 
 
-def _of_benchmark(name: str, part: Corruptions | Unlabelled | Renditions) -> Iterator[Fact]:
+def _of_benchmark(name: str, part: Corruptions | Unlabelled | Renditions | Outliers) -> Iterator[Fact]:
     protocol = part.protocol
     yield Fact(f"{name} images", f"{part.dataset}: {_images(part.counts)}")
-    yield Fact(f"{name} protocol", protocol.label + ("" if isinstance(part, Renditions) else f"; {_making(protocol)}"))
+    yield Fact(f"{name} protocol", protocol.label + (f"; {_making(protocol)}" if protocol.corruptions else ""))
 
 
 def _making(protocol: Protocol) -> str:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from oodometer.families import IMAGENET_C
 from oodometer.metrics import Estimate
-from oodometer.report.summary import Corruptions, Renditions, Summary, Unlabelled, Unmapped
+from oodometer.report.summary import Corruptions, Outliers, Renditions, Shifted, Summary, Unlabelled, Unmapped
 from oodometer.report.words import percent
+from oodometer.shifts import SHIFTED_SETS
 
 __all__ = ["Headline", "headlines"]
 
@@ -46,6 +47,10 @@ def headlines(summary: Summary) -> tuple[Headline, ...]:
         found += _of_unmapped(summary.unmapped)
     if summary.renditions is not None:
         found += _of_renditions(summary.renditions)
+    for shifted in summary.shifted:
+        found += _of_shifted(shifted)
+    if summary.outliers is not None:
+        found += _of_outliers(summary.outliers)
     return tuple(found)
 
 
@@ -57,6 +62,18 @@ def _of_corruptions(part: Corruptions) -> Iterator[Headline]:
             part.mean_error,
             f"It gets {percent(part.mean_error.value)} of 100 corrupted pictures wrong.",
         )
+    if not part.clean_only:
+        yield from _mces(part, of)
+    yield _headline(
+        "Clean error",
+        part.clean_error,
+        "There are no clean images."
+        if part.clean_error is None
+        else f"It gets {percent(part.clean_error.value)} of 100 uncorrupted pictures wrong.",
+    )
+
+
+def _mces(part: Corruptions, of: str) -> Iterator[Headline]:
     yield _headline(f"mCE{of}", part.mce, part.mce_unavailable or _against(part))
     if part.mean_ce is not None:
         counted = sum(row.ce is not None for row in part.rows)
@@ -66,13 +83,6 @@ def _of_corruptions(part: Corruptions) -> Iterator[Headline]:
             f"Partial: the mean of {counted} CEs is no mCE, and not to be compared with one.",
         )
     yield _headline(f"Relative mCE{of}", part.relative_mce, part.relative_mce_unavailable or _added(part))
-    yield _headline(
-        "Clean error",
-        part.clean_error,
-        "There are no clean images."
-        if part.clean_error is None
-        else f"It gets {percent(part.clean_error.value)} of 100 uncorrupted pictures wrong.",
-    )
 
 
 def _of_unlabelled(part: Unlabelled) -> Headline:
@@ -143,20 +153,70 @@ def _of_renditions(part: Renditions) -> Iterator[Headline]:
             "higher",
             "The same renditions with all classes of the model to choose from; not the ImageNet-R accuracy.",
         )
-    if part.clean_accuracy is not None and part.gap is not None:
-        points, way = percent(abs(part.gap.value)), "lower" if part.gap.value >= 0 else "higher"
-        yield Headline(
-            "Gap, clean minus ImageNet-R",
-            part.gap,
-            "points",
-            f"{part.clean_accuracy.n:,} + {part.accuracy.n:,}",
-            "lower",
-            f"On renditions the accuracy is {points} points {way} than on the clean pictures of its classes "
-            f"({percent(part.clean_accuracy.value)} %).",
-        )
+    yield from _gap(part, "ImageNet-R", "renditions")
     if part.unmapped is not None:
         yield _headline(
             "Unmapped answers, renditions",
             part.unmapped,
             f"Of 100 answers about renditions {percent(part.unmapped.value)} named no class; they count as wrong.",
         )
+
+
+def _of_shifted(shifted: Shifted) -> Iterator[Headline]:
+    part, title = shifted.part, shifted.title
+    masked, images = part.accuracy_unmasked is not None, f"{part.accuracy.n:,}"
+    known = next((one.classes for one in SHIFTED_SETS.values() if one.benchmark == shifted.name), None)
+    among = f" ({'its' if known is None else known} classes)" if masked else ""
+    yield Headline(
+        f"{title} accuracy{among}",
+        part.accuracy,
+        "%",
+        images,
+        "higher",
+        f"It names {percent(part.accuracy.value)} of 100 of its images rightly"
+        f"{', choosing among the classes of the set' if masked else ''}.",
+    )
+    if part.accuracy_unmasked is not None:
+        yield Headline(
+            f"{title}, accuracy among all classes",
+            part.accuracy_unmasked,
+            "%",
+            images,
+            "higher",
+            "The same images with all classes of the model to choose from.",
+        )
+    yield from _gap(part, title, "these images")
+    if part.unmapped is not None:
+        yield _headline(
+            f"Unmapped answers, {title}",
+            part.unmapped,
+            f"Of 100 answers about these images {percent(part.unmapped.value)} named no class; they count as wrong.",
+        )
+
+
+def _gap(part: Renditions, title: str, what: str) -> Iterator[Headline]:
+    if part.clean_accuracy is not None and part.gap is not None:
+        points, way = percent(abs(part.gap.value)), "lower" if part.gap.value >= 0 else "higher"
+        yield Headline(
+            f"Gap, clean minus {title}",
+            part.gap,
+            "points",
+            f"{part.clean_accuracy.n:,} + {part.accuracy.n:,}",
+            "lower",
+            f"On {what} the accuracy is {points} points {way} than on the clean pictures of their classes "
+            f"({percent(part.clean_accuracy.value)} %).",
+        )
+
+
+def _of_outliers(part: Outliers) -> Iterator[Headline]:
+    for name, estimate, words in (
+        ("AUROC", part.auroc, "How often it is less sure of an image of no known class than of a clean one of a known"),
+        (
+            "AUPR",
+            part.aupr,
+            "Precision by recall, if images are called unknown by falling confidence; depends on the mix",
+        ),
+    ):
+        images = f"{part.clean_images:,} + {part.counts.measured:,}"
+        why = "It needs clean images of the set's classes, and the model's confidence."
+        yield Headline(f"ImageNet-O {name}", estimate, "%", images, "higher", why if estimate is None else f"{words}.")

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from oodometer.report.summary import Corruptions, Counts, Design, Renditions, Unlabelled
+from oodometer.report.summary import Corruptions, Counts, Design, Outliers, Renditions, Shifted, Unlabelled
 from oodometer.report.words import count, interval, listed, percent
+from oodometer.shifts import SHIFTED_SETS, title_of
 from oodometer.store import Manifest
 
 __all__ = ["notes"]
 
 _PUBLISHED_C = 50_000
 _PUBLISHED_SETS = {"imagenet-c": _PUBLISHED_C, "tiny-imagenet-c": 10_000, "cifar10-c": 10_000, "cifar100-c": 10_000}
-_PUBLISHED_R, _PUBLISHED_R_CLASSES = 30_000, 200
-"""How many images published scores rest on, and of how many classes the renditions are."""
+"""How many images published scores rest on."""
 
 _WIDE = 0.02
 """Half the length of an interval, from which on the report warns: two points decide most comparisons of models."""
 
 
 def notes(
-    manifest: Manifest, corruptions: Corruptions | None, unlabelled: Unlabelled | None, renditions: Renditions | None
+    manifest: Manifest,
+    corruptions: Corruptions | None,
+    unlabelled: Unlabelled | None,
+    renditions: Renditions | None,
+    shifted: Sequence[Shifted],
+    outliers: Outliers | None,
 ) -> tuple[str, ...]:
     """Say what a reader must know about the numbers of a run, most important first.
 
@@ -28,22 +33,33 @@ def notes(
     ----------
     manifest
         The plan, to tell what has not been begun.
-    corruptions, unlabelled, renditions
+    corruptions, unlabelled, renditions, shifted, outliers
         What was measured.
     """
     found = [*_on_size(manifest), *_on_answers(manifest, corruptions)]
-    for name, part in (("imagenet-c", corruptions or unlabelled), ("imagenet-r", renditions)):
+    parts: dict[str, Corruptions | Unlabelled | Renditions | Outliers | None] = {
+        "imagenet-c": corruptions or unlabelled,
+        "imagenet-r": renditions,
+        "imagenet-o": outliers,
+        **{one.name: one.part for one in shifted},
+    }
+    for record in manifest.benchmarks:
+        part = parts.get(record.name)
         if part is not None:
             reached = isinstance(part, Corruptions) and part.design is not None and part.design.reached
-            found += _on_counts(name, part.counts, partial=part.counts.partial and not reached)
-        elif (record := manifest.benchmark(name)) is not None:
-            found.append(f"None of the {count(record.images, 'image')} of {name} has been measured yet.")
-    if corruptions is not None:
+            found += _on_counts(record.name, part.counts, partial=part.counts.partial and not reached)
+        else:
+            found.append(f"None of the {count(record.images, 'image')} of {record.name} has been measured yet.")
+    if corruptions is not None and not corruptions.clean_only:
         found += _on_corruptions(corruptions)
     if unlabelled is not None:
         found += _on_unlabelled(unlabelled)
     if renditions is not None:
-        found += _on_renditions(renditions)
+        found += _on_shifted("imagenet-r", renditions, "rendition")
+    for one in shifted:
+        found += _on_shifted(one.name, one.part, "image")
+    if outliers is not None:
+        found += _on_outliers(outliers)
     return tuple(found)
 
 
@@ -185,19 +201,36 @@ def _remedy(part: Corruptions) -> str:
     return ""
 
 
-def _on_renditions(part: Renditions) -> Iterator[str]:
+def _on_shifted(name: str, part: Renditions, what: str) -> Iterator[str]:
     counts = part.counts
-    if counts.planned != _PUBLISHED_R:
+    known = next((known for known in SHIFTED_SETS.values() if known.benchmark == name), None)
+    if known is not None and counts.planned != known.images:
         yield (
-            f"ImageNet-R as published is {_PUBLISHED_R:,} renditions of {_PUBLISHED_R_CLASSES} classes. This is "
-            f"{count(counts.measured, 'rendition')} of {counts.classes:,} of them ({part.dataset}): a part "
-            "or a stand-in, whose accuracy is not the published ImageNet-R score."
+            f"{known.title} as published is {count(known.images, what)} of {known.classes:,} classes. This is "
+            f"{count(counts.measured, what)} of {counts.classes:,} of them ({part.dataset}): a part "
+            f"or a stand-in, whose accuracy is not the published {known.title} score."
         )
     if part.clean_accuracy is None:
-        yield "There is no gap to clean accuracy: the run has no clean images of the renditions' classes."
+        whose = "the renditions' classes" if name == "imagenet-r" else f"the classes of {title_of(name)}"
+        yield f"There is no gap to clean accuracy: the run has no clean images of {whose}."
     elif not part.same_classes:
         yield (
-            f"The gap compares renditions of {count(counts.classes, 'class', 'classes')} with "
+            f"The gap compares {what}s of {count(counts.classes, 'class', 'classes')} with "
             f"{count(part.clean_accuracy.n, 'clean image')} of {count(part.clean_classes, 'class', 'classes')}, not "
             "all the same; part of it may be the choice of classes."
+        )
+
+
+def _on_outliers(part: Outliers) -> Iterator[str]:
+    known = SHIFTED_SETS["o"]
+    if part.counts.planned != known.images:
+        yield (
+            f"{known.title} as published is {count(known.images, 'image')}; this is "
+            f"{count(part.counts.measured, 'image')} ({part.dataset}), whose numbers are not the published ones."
+        )
+    if part.aupr is not None:
+        yield (
+            f"AUROC and AUPR compare the confidence in {count(part.counts.measured, 'image')} of {known.title} with "
+            f"that in {count(part.clean_images, 'clean image')} of the classes its folders name. AUPR depends on how "
+            "many there are of each: compare it only at equal numbers."
         )

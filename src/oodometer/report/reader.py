@@ -20,9 +20,11 @@ from oodometer.report.summary import (
     BaselineName,
     Corruptions,
     Counts,
+    Outliers,
     Picture,
     Renditions,
     Row,
+    Shifted,
     Strip,
     Summary,
     Unlabelled,
@@ -30,14 +32,15 @@ from oodometer.report.summary import (
 )
 from oodometer.report.unmapped import unmapped, unmapped_answers
 from oodometer.run_baseline import find_baseline
+from oodometer.shifts import title_of
 from oodometer.store import BenchmarkRecord, Example, Manifest, RunStore, Table
 from oodometer.tables import by_corruption, of_clean, top5_misses
 from oodometer.types import CLEAN, UNMAPPED
 
 __all__ = ["summarize"]
 
-_C, _R = "imagenet-c", "imagenet-r"
-"""The two benchmarks by the names under which a run holds them; the second is also the 200-class label space."""
+_C, _R, _O = "imagenet-c", "imagenet-r", "imagenet-o"
+"""Benchmarks by the names under which a run holds them."""
 
 
 def summarize(store: RunStore, baseline: BaselineSpec = None) -> Summary:
@@ -64,8 +67,9 @@ def summarize(store: RunStore, baseline: BaselineSpec = None) -> Summary:
     label_free = _unlabelled(store, manifest.benchmark(_C))
     if label_free is not None and baseline is not None:
         raise MetricError(f"The images of {store.path} have no labels, so no errors that a baseline could divide.")
-    renditions = _renditions(store, manifest)
-    if corruptions is None and label_free is None and renditions is None:
+    renditions, shifted = _renditions(store, manifest, manifest.benchmark(_R)), _shifted(store, manifest)
+    outliers = _outliers(store, manifest, manifest.benchmark(_O))
+    if all(part is None for part in (corruptions, label_free, renditions, outliers, *shifted)):
         raise StoreError(f"{store.path}: no image has been measured yet. Run the evaluation again to continue it.")
     return Summary(
         model=manifest.model,
@@ -73,7 +77,9 @@ def summarize(store: RunStore, baseline: BaselineSpec = None) -> Summary:
         unlabelled=label_free,
         unmapped=_unmapped(store, manifest.benchmark(_C)),
         renditions=renditions,
-        notes=notes(manifest, corruptions, label_free, renditions),
+        shifted=shifted,
+        outliers=outliers,
+        notes=notes(manifest, corruptions, label_free, renditions, shifted, outliers),
         created=manifest.created,
         command=manifest.command,
         environment=manifest.environment,
@@ -86,7 +92,7 @@ def _corruptions(store: RunStore, record: BenchmarkRecord | None, spec: Baseline
     """Read the ImageNet-C part; ``None`` if there is none, or none of it has been measured yet."""
     if record is None or not record.labelled:
         return None
-    space = next(name for name in record.label_spaces if name != _R)
+    space = record.label_spaces[0]
     table = store.table(_C, space)
     if not table.images:
         return None
@@ -147,22 +153,22 @@ def _unmapped(store: RunStore, record: BenchmarkRecord | None) -> Unmapped | Non
     """Read how often answers named no class; ``None`` if nothing was asked in words."""
     if record is None or record.protocol.answers is None:
         return None
-    table = store.table(_C, next(name for name in record.label_spaces if name != _R))
+    table = store.table(_C, record.label_spaces[0])
     return unmapped(record, table) if table.images else None
 
 
-def _renditions(store: RunStore, manifest: Manifest) -> Renditions | None:
-    """Read the ImageNet-R part; ``None`` if there is none, or none of it has been measured yet."""
-    record = manifest.benchmark(_R)
+def _renditions(store: RunStore, manifest: Manifest, record: BenchmarkRecord | None) -> Renditions | None:
+    """Read ImageNet-R, or another shifted set; ``None`` if there is none, or none of it has been measured yet."""
     if record is None:
         return None
-    table = store.table(_R, _R)
+    own, *others = record.label_spaces
+    table = store.table(record.name, own)
     if not table.images:
         return None
     hits = of_clean(table, table.hits)
-    unmasked = [store.table(_R, name) for name in record.label_spaces if name != _R]
-    clean = store.table(_C, _R)
-    clean_hits = of_clean(clean, clean.hits) if clean.images else None
+    unmasked = [store.table(record.name, name) for name in others]
+    clean = _clean_among(store, manifest, own)
+    clean_hits = None if clean is None else of_clean(clean, clean.hits)
     return Renditions(
         dataset=record.dataset,
         protocol=record.protocol,
@@ -170,8 +176,8 @@ def _renditions(store: RunStore, manifest: Manifest) -> Renditions | None:
         accuracy=metrics.accuracy(hits),
         accuracy_unmasked=metrics.accuracy(of_clean(unmasked[0], unmasked[0].hits)) if unmasked else None,
         clean_accuracy=None if clean_hits is None else metrics.accuracy(clean_hits),
-        clean_classes=len(np.unique(clean.labels)),
-        same_classes=np.array_equal(np.unique(clean.labels), np.unique(table.labels)),
+        clean_classes=0 if clean is None else len(np.unique(clean.labels)),
+        same_classes=clean is not None and np.array_equal(np.unique(clean.labels), np.unique(table.labels)),
         gap=None if clean_hits is None else metrics.accuracy_gap(clean_hits, hits),
         losses=details.clean_losses(table, record),
         confidence=details.confidence(table),
@@ -179,6 +185,48 @@ def _renditions(store: RunStore, manifest: Manifest) -> Renditions | None:
         if record.protocol.answers is None
         else metrics.proportion(of_clean(table, unmapped_answers(table))),
     )
+
+
+def _shifted(store: RunStore, manifest: Manifest) -> tuple[Shifted, ...]:
+    """Read the sets of a suite that have no part of their own in a summary, as far as they have been measured."""
+    records = [record for record in manifest.benchmarks if record.name not in (_C, _R, _O)]
+    found = ((record, _renditions(store, manifest, record)) for record in records)
+    return tuple(
+        Shifted(record.name, title_of(record.name), part, _strips(store, record))
+        for record, part in found
+        if part is not None
+    )
+
+
+def _outliers(store: RunStore, manifest: Manifest, record: BenchmarkRecord | None) -> Outliers | None:
+    """Read ImageNet-O; ``None`` if there is none, or none of it has been measured yet."""
+    if record is None:
+        return None
+    table = store.table(_O, record.label_spaces[0])
+    if not table.images:
+        return None
+    clean = None if record.protocol.answers is not None else _clean_among(store, manifest, record.label_spaces[0])
+    known = np.empty(0) if clean is None else of_clean(clean, clean.confidence)
+    strange = of_clean(table, table.confidence)
+    return Outliers(
+        dataset=record.dataset,
+        protocol=record.protocol,
+        counts=_counts(store, record, table),
+        clean_images=len(known),
+        auroc=details.defined(lambda: metrics.auroc_estimate(known, strange)),
+        aupr=details.defined(lambda: metrics.aupr_estimate(known, strange)),
+    )
+
+
+def _clean_among(store: RunStore, manifest: Manifest, space: str) -> Table | None:
+    """Read the predictions on clean images in a label space; ``None`` if the run has none."""
+    record = manifest.benchmark(_C)
+    if record is None or not record.labelled or space not in record.label_spaces:
+        return None
+    table = store.table(_C, space)
+    if not table.images or CLEAN not in table.conditions:
+        return None
+    return table.under(CLEAN)
 
 
 def _counts(store: RunStore, record: BenchmarkRecord, table: Table) -> Counts:

@@ -4,7 +4,8 @@ Every number is a fraction (an error of 61 % is 0.61, an mCE of 64.7 is 0.647); 
 the ends ``low`` and ``high`` of its 95 % interval, its standard error ``se`` and the number of images ``n``. What does
 not exist is ``null``. The keys are the fields of ``Summary`` without the pictures, so ``summary.py`` describes them.
 
-Format history: 1 - first; 2 - intervals for the confidence, and losses, changes, severities, families and classes.
+Format history: 1 - first; 2 - intervals for the confidence, and losses, changes, severities, families and classes;
+3 - the shifted sets of a suite.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from oodometer.report.summary import Summary
 
 __all__ = ["FORMAT", "results"]
 
-FORMAT = 2
+FORMAT = 3
 
 
 def results(summary: Summary) -> dict[str, Any]:
@@ -35,7 +36,11 @@ def results(summary: Summary) -> dict[str, Any]:
         ("corruptions", summary.corruptions),
         ("unlabelled", summary.unlabelled),
         ("renditions", summary.renditions),
+        ("outliers", summary.outliers),
     ):
         if part is not None:
             content[name]["protocol"]["label"] = part.protocol.label
+    for one, plain in zip(summary.shifted, content["shifted"], strict=True):
+        plain["part"]["protocol"]["label"] = one.part.protocol.label
+        del plain["strips"]
     return {"format": FORMAT, **content}

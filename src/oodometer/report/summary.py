@@ -22,10 +22,12 @@ __all__ = [
     "OfCell",
     "OfClass",
     "OfFamily",
+    "Outliers",
     "Picture",
     "Renditions",
     "Risk",
     "Row",
+    "Shifted",
     "Strip",
     "Summary",
     "Unlabelled",
@@ -228,6 +230,11 @@ class Corruptions:
     other_cells: tuple[OfCell, ...] = ()
 
     @property
+    def clean_only(self) -> bool:
+        """Whether only the clean images were asked for, for shifted sets to be compared with."""
+        return not self.protocol.corruptions and not self.unavailable
+
+    @property
     def families(self) -> tuple[tuple[str, tuple[Row, ...]], ...]:
         """The counted rows by family, in the published order."""
         groups = itertools.groupby(self.rows, key=lambda row: row.family)
@@ -321,6 +328,22 @@ class Renditions:
 
 
 @dataclass(frozen=True, slots=True)
+class Outliers:
+    """The ImageNet-O part of a run: images of no class of the model, which is to be less sure of them.
+
+    ``auroc`` and ``aupr`` (outliers being the positive class) say how well the confidence among the set's classes tells
+    its images from the clean ones of these classes; ``None`` if the run has no such clean images, or no confidence.
+    """
+
+    dataset: str
+    protocol: Protocol
+    counts: Counts
+    clean_images: int
+    auroc: Estimate | None
+    aupr: Estimate | None
+
+
+@dataclass(frozen=True, slots=True)
 class Picture:
     """One picture that the model saw, as JPEG, and what it said.
 
@@ -356,11 +379,26 @@ class Strip:
 
 
 @dataclass(frozen=True, slots=True)
+class Shifted:
+    """Another set of shifted images: its ``name`` in the run, what people call it, and the same numbers of it.
+
+    ``part`` is scored among the classes of the set; where these are all classes, there is no other accuracy.
+    ``strips`` are the pictures that were kept.
+    """
+
+    name: str
+    title: str
+    part: Renditions
+    strips: tuple[Strip, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
     """Everything that a report says about one run.
 
     ``corruptions`` are of images with labels, ``unlabelled`` of images without; a run has one of them at most.
-    ``unmapped`` is of either, and ``None`` for a model that gives logits.
+    ``unmapped`` is of either, and ``None`` for a model that gives logits. ``shifted`` are the sets of a suite beside
+    ImageNet-R, but for ImageNet-O, whose images are ``outliers``.
     ``notes`` are the sentences that a reader must see before quoting a number. ``corruption_strips`` and
     ``rendition_strips`` are the pictures that were kept.
     """
@@ -370,6 +408,8 @@ class Summary:
     unlabelled: Unlabelled | None
     unmapped: Unmapped | None
     renditions: Renditions | None
+    shifted: tuple[Shifted, ...]
+    outliers: Outliers | None
     notes: tuple[str, ...]
     created: str
     command: str
