@@ -5,7 +5,17 @@ Hendrycks & Dietterich, "Benchmarking Neural Network Robustness to Common Corrup
 
 from __future__ import annotations
 
-__all__ = ["EXTRA", "FAMILIES", "FAMILY_OF", "GROUPS", "IMAGENET_C", "RENDITIONS", "SEVERITIES"]
+__all__ = [
+    "EXTRA",
+    "FAMILIES",
+    "FAMILY_OF",
+    "GROUPS",
+    "IMAGENET_C",
+    "IMAGENET_P",
+    "IMAGENET_P_VALIDATION",
+    "RENDITIONS",
+    "SEVERITIES",
+]
 
 SEVERITIES = (1, 2, 3, 4, 5)
 """The published severities, weakest first."""
@@ -34,3 +44,12 @@ FAMILY_OF: dict[str, str] = {name: family for family, names in FAMILIES.items() 
 
 GROUPS: dict[str, tuple[str, ...]] = {"imagenet-c": IMAGENET_C, "extra": EXTRA, "all": IMAGENET_C + EXTRA, **FAMILIES}
 """Names for several corruptions at once."""
+
+IMAGENET_P: tuple[str, ...] = (
+    *("gaussian_noise", "shot_noise", "motion_blur", "zoom_blur", "snow"),
+    *("brightness", "translate", "rotate", "tilt", "scale"),
+)
+"""The 10 perturbations of ImageNet-P that a mean flip rate is a mean over, in the published order."""
+
+IMAGENET_P_VALIDATION: tuple[str, ...] = ("speckle_noise", "gaussian_blur", "spatter", "shear")
+"""The 4 further perturbations that were published; part of no mean."""

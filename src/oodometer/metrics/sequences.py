@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oodometer.errors import MetricError
+from oodometer.families import IMAGENET_P
 
 __all__ = [
     "FARTHEST",
     "IMAGENET_P",
-    "VALIDATION_P",
     "flip_rate",
     "is_noise",
     "mean_flip_rate",
@@ -26,23 +26,6 @@ __all__ = [
     "video_flip_rates",
     "video_top5_distances",
 ]
-
-IMAGENET_P: tuple[str, ...] = (
-    "gaussian_noise",
-    "shot_noise",
-    "motion_blur",
-    "zoom_blur",
-    "snow",
-    "brightness",
-    "translate",
-    "rotate",
-    "tilt",
-    "scale",
-)
-"""The 10 perturbations that a mean flip rate is a mean over."""
-
-VALIDATION_P: tuple[str, ...] = ("speckle_noise", "gaussian_blur", "spatter", "shear")
-"""The 4 further ones that were published, which count in no mean."""
 
 _TOP = 5
 
@@ -218,9 +201,7 @@ def _checked(array: NDArray[np.integer], dimensions: int) -> NDArray[np.integer]
     return found
 
 
-def _paired(
-    frames: NDArray[np.integer], noise: bool, step: int = 1
-) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
+def _paired(frames: NDArray[np.integer], noise: bool, step: int = 1) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
     """Return the frames to compare with, and those that are compared."""
     if noise:
         later = frames[:, 1:]
