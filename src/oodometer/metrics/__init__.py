@@ -4,10 +4,12 @@
 happened to each image (``groups`` by family, severity and class, ``incomplete`` where images did not go through
 everything, ``measured`` relative to a baseline that has its own error). ``accuracy`` serves ImageNet-R, ``calibration``
 and ``losses`` the probabilities, ``changes`` images without labels, ``sequences`` ImageNet-P, ``outliers`` ImageNet-O.
-``paired`` and ``effective`` compare classifiers.
+``balanced``, ``styles``, ``two_way``, ``confusions`` and ``reference_lines`` say what is behind the accuracy on shifted
+images. ``paired`` and ``effective`` compare classifiers.
 """
 
 from oodometer.metrics.accuracy import accuracy, accuracy_gap, independent_difference
+from oodometer.metrics.balanced import class_balanced_accuracy, class_balanced_gap, weighted_accuracy
 from oodometer.metrics.baselines import BASELINES, Baseline, BaselineSpec, Sample, load_baseline
 from oodometer.metrics.calibration import (
     Binning,
@@ -29,6 +31,14 @@ from oodometer.metrics.calibration_estimates import (
     rms_calibration_error_published_estimate,
 )
 from oodometer.metrics.changes import changes
+from oodometer.metrics.confusions import (
+    Confusion,
+    CreatedConfusion,
+    WrongClass,
+    confusions,
+    created_confusions,
+    wrong_classes,
+)
 from oodometer.metrics.corruption_error import (
     corruption_errors,
     mce,
@@ -65,17 +75,28 @@ from oodometer.metrics.paired import (
     mean_error_difference,
     sign_flip_test,
 )
+from oodometer.metrics.reference_lines import REFERENCE_LINES, ReferenceLine, ReferenceModel, beyond_line
 from oodometer.metrics.sequences import flip_rate, mean_flip_rate, top5_distance
+from oodometer.metrics.styles import Comparison, compare_with_clean, group_accuracies
+from oodometer.metrics.two_way import TwoWayFit, two_way
 
 __all__ = [
     "BASELINES",
+    "REFERENCE_LINES",
     "Baseline",
     "BaselineSpec",
     "Binning",
+    "Comparison",
+    "Confusion",
+    "CreatedConfusion",
     "Estimate",
     "Misses",
+    "ReferenceLine",
+    "ReferenceModel",
     "ReliabilityBin",
     "Sample",
+    "TwoWayFit",
+    "WrongClass",
     "accuracy",
     "accuracy_gap",
     "aupr_estimate",
@@ -84,15 +105,21 @@ __all__ = [
     "auroc_estimate",
     "aurra",
     "aurra_estimate",
+    "beyond_line",
     "bounded_mean",
     "brier_estimate",
     "cell_error_estimates",
     "changes",
+    "class_balanced_accuracy",
+    "class_balanced_gap",
     "class_error_estimates",
     "clean_error_difference",
     "clean_error_estimate",
+    "compare_with_clean",
+    "confusions",
     "corruption_error_estimates",
     "corruption_errors",
+    "created_confusions",
     "effective_robustness",
     "error_differences",
     "error_estimates",
@@ -101,6 +128,7 @@ __all__ = [
     "family_error_estimates",
     "flip_rate",
     "gap_difference",
+    "group_accuracies",
     "holm",
     "independent_difference",
     "load_baseline",
@@ -132,5 +160,8 @@ __all__ = [
     "severity_error_estimates",
     "sign_flip_test",
     "top5_distance",
+    "two_way",
+    "weighted_accuracy",
     "wilson",
+    "wrong_classes",
 ]
