@@ -1,6 +1,6 @@
-"""Where the pictures of a batch come from: clean images corrupted on the way, or files that were corrupted before.
+"""Where the pictures of a batch come from: clean images corrupted on the way, files that were corrupted before, videos.
 
-Both ways lead onto the same road: a block of images is ``begun``, and then each of its batches is ``made``, all images
+All ways lead onto the same road: a block of images is ``begun``, and then each of its batches is ``made``, all images
 of a batch under one condition.
 """
 
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oodometer import corruptions, preprocess
+from oodometer.datasets import SequenceSet
 from oodometer.errors import DatasetError, ImageError
 from oodometer.meter import Meter
 from oodometer.plan import Benchmark
@@ -22,6 +23,8 @@ from oodometer.stored import StoredSet
 from oodometer.types import CLEAN, Condition, Dataset, Image, Images, Protocol, Sample
 
 __all__ = ["JPEG_QUALITY", "Batch", "Made", "Pictures", "Source", "check_shapes", "source_of"]
+
+_Read = typing.TypeVar("_Read")
 
 JPEG_QUALITY = 85
 """The quality of the published files."""
@@ -32,7 +35,8 @@ class Pictures:
     """The images of a block, and those that are known to be unreadable.
 
     ``start`` is where the block begins in the seeded order, ``places`` where its images are. ``images`` are the clean
-    ones after the preprocessing; none where each condition has files of its own.
+    ones after the preprocessing; none where each condition has files of its own. ``videos`` are the frames, where the
+    samples are videos and the conditions their frames.
     """
 
     start: int
@@ -40,6 +44,7 @@ class Pictures:
     samples: tuple[Sample, ...]
     images: tuple[Image, ...]
     skipped: tuple[Skipped, ...]
+    videos: tuple[tuple[Image, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +86,8 @@ def source_of(benchmark: Benchmark, meter: Meter) -> Source:
     """Return where the pictures of a benchmark come from; ``meter`` adds up the costs."""
     if isinstance(benchmark.dataset, StoredSet):
         return _FromFiles(benchmark.dataset, benchmark.protocol, meter)
+    if isinstance(benchmark.dataset, SequenceSet):
+        return _FromVideos(benchmark.dataset, benchmark.protocol, meter)
     return _OnTheWay(benchmark.dataset, benchmark.protocol, meter)
 
 
@@ -153,9 +160,30 @@ class _FromFiles:
         )
 
 
-def _read(samples: Sequence[Sample], read: Callable[[Sample], Image]) -> tuple[dict[int, Image], dict[int, Skipped]]:
+class _FromVideos:
+    """Decodes a video once, and gives of it the frame that a condition names."""
+
+    def __init__(self, dataset: SequenceSet, protocol: Protocol, meter: Meter) -> None:
+        self._dataset, self._protocol, self._meter = dataset, protocol, meter
+
+    def begin(self, chunk: Sequence[tuple[int, Sample]]) -> Pictures:
+        def read(sample: Sample) -> tuple[Image, ...]:
+            return tuple(preprocess.apply(frame, self._protocol.preprocess) for frame in self._dataset.read(sample))
+
+        with self._meter.timed("decode", len(chunk)):
+            videos, skipped = _read([sample for _, sample in chunk], read)
+        places, samples = tuple(chunk[row][0] for row in videos), tuple(chunk[row][1] for row in videos)
+        return Pictures(chunk[0][0], places, samples, (), tuple(skipped.values()), tuple(videos.values()))
+
+    def make(self, pictures: Pictures, batch: Batch) -> Made:
+        frames = [pictures.videos[row][batch.condition.severity - 1] for row in batch.rows]
+        check_shapes([pictures.samples[row] for row in batch.rows], frames, self._protocol, None)
+        return Made(np.stack(frames), batch.rows)
+
+
+def _read(samples: Sequence[Sample], read: Callable[[Sample], _Read]) -> tuple[dict[int, _Read], dict[int, Skipped]]:
     """Read some pictures, by their positions; those that cannot be read are set apart, with the reason."""
-    images, skipped = {}, {}
+    images, skipped = dict[int, _Read](), dict[int, Skipped]()
     for k, sample in enumerate(samples):
         try:
             images[k] = read(sample)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from oodometer import corruptions as corruption_kernels
 from oodometer import textures
 from oodometer.arguments import choice, positive, whole
 from oodometer.corruptions import registry
-from oodometer.datasets import digest
+from oodometer.datasets import SequenceSet, digest
 from oodometer.errors import ArgumentError, DatasetError
 from oodometer.families import IMAGENET_C, SEVERITIES
 from oodometer.pairing import Partner, find_partner
@@ -21,12 +21,13 @@ from oodometer.preprocess import PREPROCESS
 from oodometer.seeding import order_stream
 from oodometer.store import BenchmarkRecord, Design, Step
 from oodometer.stored import StoredSet
-from oodometer.types import CLEAN, UNLABELLED, Condition, Dataset, LabelSpace, Protocol, Sample
+from oodometer.types import CLEAN, FRAME, UNLABELLED, Condition, Dataset, LabelSpace, Protocol, Sample, Stored
 
-__all__ = ["Benchmark", "corrupted", "corruption_names", "make_protocol", "seeded_order", "shifted"]
+__all__ = ["Benchmark", "corrupted", "corruption_names", "make_protocol", "seeded_order", "sequences", "shifted"]
 
 Encoding = Literal["memory", "jpeg85"]
 Method = Literal["fast", "reference"]
+_Planned: TypeAlias = Dataset | StoredSet | SequenceSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class Benchmark:
     """
 
     name: str
-    dataset: Dataset | StoredSet
+    dataset: _Planned
     protocol: Protocol
     also: tuple[LabelSpace, ...] = ()
     limit: int | None = None
@@ -206,6 +207,19 @@ def shifted(name: str, dataset: Dataset, protocol: Protocol, space: LabelSpace, 
     return Benchmark(name, dataset, replace(protocol, corruptions=()), also=also, limit=_limited(dataset, limit))
 
 
+def sequences(dataset: SequenceSet, protocol: Protocol, limit: int | None = None) -> Benchmark:
+    """Plan a run over the videos of one perturbation, whose frames are the conditions.
+
+    The order depends on the ids, so that a limit takes the videos of the same images under every perturbation.
+    Raises as ``corrupted`` does.
+    """
+    _check_samples(dataset)
+    frames = tuple(range(1, dataset.frames + 1))
+    stored = Stored("imagenet-p", {FRAME: frames}, None)
+    protocol = replace(protocol, encoding="files", corruptions=(FRAME,), stored=stored)
+    return Benchmark(f"imagenet-p/{dataset.perturbation}", dataset, protocol, limit=_limited(dataset, limit))
+
+
 def seeded_order(samples: Sequence[Sample], seed: int) -> list[Sample]:
     """Shuffle images so that each beginning of the order holds every class in its share, or within one image of it.
 
@@ -265,7 +279,7 @@ def _check_design(benchmark: Benchmark) -> None:
         )
 
 
-def _limited(dataset: Dataset | StoredSet, limit: int | None) -> int | None:
+def _limited(dataset: _Planned, limit: int | None) -> int | None:
     """Check a limit: there must be so many images."""
     limit = None if limit is None else whole("limit", limit, lowest=1)
     if limit is not None and limit > len(dataset.samples):
@@ -277,11 +291,11 @@ def _has_clean(protocol: Protocol) -> bool:
     return protocol.stored is None or protocol.stored.clean is not None
 
 
-def _has_labels(dataset: Dataset | StoredSet) -> bool:
+def _has_labels(dataset: _Planned) -> bool:
     return dataset.samples[0].label != UNLABELLED  # it is all or none, once they are checked
 
 
-def _check_samples(dataset: Dataset | StoredSet) -> None:
+def _check_samples(dataset: _Planned) -> None:
     """Refuse a data set whose samples would make a wrong number, such as one of the user's own making."""
     ids = [sample.id for sample in dataset.samples]
     if not ids:

@@ -254,6 +254,7 @@ def _blocks(
             samples=tuple(chain.from_iterable(piece.samples for piece in block)),
             images=tuple(chain.from_iterable(piece.images for piece in block)),
             skipped=tuple(chain.from_iterable(piece.skipped for piece in block)),
+            videos=tuple(chain.from_iterable(piece.videos for piece in block)),
         )
 
 

@@ -28,7 +28,8 @@ __all__ = ["RunningResult"]
 class RunningResult:
     """Adds up blocks of one benchmark and says the headline number: mCE, mean corruption error, or accuracy.
 
-    Of images without labels it is how often the prediction is another one than for the clean image.
+    Of images without labels it is how often the prediction is another one than for the clean image; without clean ones
+    it is nothing.
 
     Parameters
     ----------
@@ -57,8 +58,9 @@ class RunningResult:
         self._label_space = label_space
         self._baseline = baseline if baseline and set(IMAGENET_C) <= set(baseline.errors) else None
         self._labelled = labelled
+        self._silent = not labelled and CLEAN not in conditions
         self._misses: list[NDArray[np.bool_]] = []
-        if earlier.images:
+        if earlier.images and not self._silent:
             order = [earlier.conditions.index(condition) for condition in self._conditions]
             best = predictions(earlier)
             misses = earlier.misses if labelled else best != of_clean(earlier, best)[:, None]
@@ -66,7 +68,7 @@ class RunningResult:
 
     def add(self, block: Block) -> None:
         """Add the predictions of a block."""
-        if not block.images:
+        if not block.images or self._silent:
             return
         shape = len(block.images), len(self._conditions)
         misses = np.ma.array(np.zeros(shape, dtype=np.bool_), mask=True)

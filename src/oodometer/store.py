@@ -16,7 +16,7 @@ Columns of a predictions file, one row for each image, condition and label space
 image        string        path relative to the root of the data set, with ``/``
 label        int32         position of the true class among the logits' columns; -1 of images without labels
 corruption   string        ``clean`` or the name of a corruption
-severity     int8          0 for clean, else 1..5
+severity     int8          0 for clean, else 1..5; the number of the frame where the corruption is ``frame``
 label_space  string        where the prediction was made, such as ``imagenet-1k`` or ``imagenet-r`` (masked)
 prediction   int32         the best class, a position among the logits' columns; -1 for an answer that names none
 top5         list<int32>   the best five classes, best first; of a model that names classes, that one

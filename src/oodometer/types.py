@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "CLEAN",
+    "FRAME",
     "UNLABELLED",
     "UNMAPPED",
     "AnsweringModel",
@@ -144,7 +145,10 @@ class Preprocess:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What an image went through: nothing (``CLEAN``), or one corruption at one severity."""
+    """What an image went through: nothing (``CLEAN``), or one corruption at one severity.
+
+    Of a video it is one of its frames: ``FRAME``, and the number of the frame from 1 up in place of a severity.
+    """
 
     corruption: str
     severity: int
@@ -156,6 +160,9 @@ class Condition:
 CLEAN = Condition("clean", 0)
 """The condition of an image that only went through the preprocessing."""
 
+FRAME = "frame"
+"""Stands in place of a corruption in the conditions of a video."""
+
 
 @dataclass(frozen=True, slots=True)
 class Stored:
@@ -163,9 +170,10 @@ class Stored:
 
     ``kind`` is ``"build"`` for what Oodometer built, and its manifest says the rest: ``preprocess`` is the geometry
     before the corruption, ``quality`` that of the JPEGs (``None``: nothing was lost) and ``seed`` that of the draws.
-    Otherwise ``kind`` is what the set was taken for, such as ``"imagenet-c"``, and the three are ``None``, as nobody
-    wrote them down. ``severities`` are those that there are, by corruption. ``clean`` says where the clean pictures are
-    from: ``"the set"``, ``None`` (nowhere), or the geometry that made them of images that were given beside the set.
+    Otherwise ``kind`` is what the set was taken for, such as ``"imagenet-c"``, or ``"imagenet-p"`` of videos, and the
+    three are ``None``, as nobody wrote them down. ``severities`` are those that there are, by corruption. ``clean``
+    says where the clean pictures are from: ``"the set"``, ``None`` (nowhere), or the geometry that made them of images
+    that were given beside the set.
     """
 
     kind: str

@@ -20,7 +20,8 @@ from oodometer.datasets.opening import open_dataset, path_of
 from oodometer.datasets.published import style
 from oodometer.datasets.recognise import Look, recognise
 from oodometer.datasets.scan import class_and_file
-from oodometer.datasets.unlabelled import Unlabelled
+from oodometer.datasets.sequences import SequenceSet, open_sequences, split_difficulty
+from oodometer.datasets.unlabelled import Unlabelled, model_classes
 
 __all__ = [
     "LABEL_SPACES",
@@ -28,6 +29,7 @@ __all__ = [
     "BuildManifest",
     "ImageFolder",
     "Look",
+    "SequenceSet",
     "Unlabelled",
     "cifar10",
     "cifar100",
@@ -41,10 +43,13 @@ __all__ = [
     "imagenet_r",
     "lost_cells",
     "match",
+    "model_classes",
     "open_dataset",
     "open_folder",
+    "open_sequences",
     "path_of",
     "read_build",
     "recognise",
+    "split_difficulty",
     "style",
 ]

@@ -12,7 +12,7 @@ from oodometer.datasets.label_spaces import LABEL_SPACES, custom, imagenet1k
 from oodometer.errors import ArgumentError
 from oodometer.types import UNLABELLED, Dataset, LabelSpace, Sample
 
-__all__ = ["Unlabelled"]
+__all__ = ["Unlabelled", "model_classes"]
 
 
 class Unlabelled:
@@ -37,7 +37,7 @@ class Unlabelled:
         self._dataset = dataset
         self.name = dataset.name
         self.notes: tuple[str, ...] = getattr(dataset, "notes", ())
-        self.label_space = _model_classes(classes, label_space)
+        self.label_space = model_classes(classes, label_space)
         self.samples: Sequence[Sample] = tuple(replace(sample, label=UNLABELLED) for sample in dataset.samples)
 
     def read(self, sample: Sample) -> PIL.Image.Image:
@@ -45,7 +45,8 @@ class Unlabelled:
         return self._dataset.read(sample)
 
 
-def _model_classes(classes: int | None, label_space: str | None) -> LabelSpace:
+def model_classes(classes: int | None, label_space: str | None) -> LabelSpace:
+    """Return the classes of a model where the images say nothing of them; ImageNet's 1000 if nothing is given."""
     if classes is None:
         return imagenet1k() if label_space is None else LABEL_SPACES[choice("label space", label_space, LABEL_SPACES)]()
     if label_space is not None:

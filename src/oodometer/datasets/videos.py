@@ -77,7 +77,7 @@ def read_video(place: Path, name: str) -> list[PIL.Image.Image]:
 
 def _decoded(path: Path, name: str) -> list[PIL.Image.Image]:
     av = _pyav()
-    frames = []
+    frames: list[PIL.Image.Image] = []
     try:
         with av.open(str(path)) as container:
             if not container.streams.video:
