@@ -73,7 +73,7 @@ def planned(asked: Asked, answers: str | None) -> list[Benchmark]:
     asked, sets = _sorted_out(asked)
     found = _images(asked)
     whole = imagenet1k() if found is None else found.label_space
-    shifted = {key: open_shifted(key, data, asked.out, whole) for key, data in sets.items()}
+    shifted = {key: open_shifted(key, data, asked.out, whole, asked.labels) for key, data in sets.items()}
     if found is None:
         return _shifted(shifted, replace(_on_the_way(asked), answers=answers), whole, asked.limit)
     settled = _settled(asked, found)

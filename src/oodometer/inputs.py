@@ -93,7 +93,11 @@ def open_clean(
 
 
 def open_shifted(
-    key: str, data: str | os.PathLike[str] | Dataset, out: str | os.PathLike[str] | None, whole: LabelSpace
+    key: str,
+    data: str | os.PathLike[str] | Dataset,
+    out: str | os.PathLike[str] | None,
+    whole: LabelSpace,
+    labels: str | Path | Mapping[str, int | str] | None = None,
 ) -> Dataset:
     """Open a set of shifted images as a suite names it, in the label space among whose classes it is scored.
 
@@ -109,6 +113,8 @@ def open_shifted(
         The run's folder, which must lie apart from it.
     whole
         The classes of the model.
+    labels
+        What the names of folders or files mean in a set of one's own; the published ones have names that are known.
 
     Raises
     ------
@@ -124,7 +130,7 @@ def open_shifted(
     found: Any = data
     if isinstance(data, (str, os.PathLike)):
         _check_apart(out, path_of(data))
-        found = open_dataset(_spec(key, data), label_space=imagenet_r() if key == "r" else _said(whole))
+        found = open_dataset(_spec(key, data), **_classes(key, whole, labels))
     if isinstance(found, CorruptedDataset):
         raise ArgumentError(f"{found.name} holds corrupted images: give them as the data, or as c in a suite.")
     _check_labelled(found, "")
@@ -147,9 +153,13 @@ def _spec(key: str, data: str | os.PathLike[str]) -> str | os.PathLike[str]:
     return f"{_FORMS[key]}:{os.fspath(data)}"
 
 
-def _said(whole: LabelSpace) -> LabelSpace | None:
-    """Return the classes to tell a reader; those of ImageNet it knows by their wnids, and some sets bring their own."""
-    return None if whole == imagenet1k() else whole
+def _classes(key: str, whole: LabelSpace, labels: str | Path | Mapping[str, int | str] | None) -> dict[str, Any]:
+    """Return what to tell a reader of the classes: nothing of those of ImageNet, which are known by their wnids."""
+    if key == "r":
+        return {"label_space": imagenet_r()}
+    if whole == imagenet1k():
+        return {}
+    return {"label_space": whole} if labels is None else {"labels": labels, "classes": whole.width}
 
 
 def _among(whole: LabelSpace, labels: Sequence[int], key: str) -> LabelSpace:

@@ -1,0 +1,235 @@
+"""A suite: several shifted sets in one run, each among its own classes, beside clean images or alone."""
+
+import json
+
+import numpy as np
+import PIL.Image
+import pytest
+from click.testing import CliRunner
+from probes import FAST, Probe
+
+import oodometer
+from oodometer.cli.main import cli
+from oodometer.datasets import imagenet1k, imagenet_a, imagenet_r
+from oodometer.errors import ArgumentError, DatasetError
+from oodometer.report.headlines import headlines
+
+WNIDS = imagenet1k().classes
+R, A = imagenet_r().columns, imagenet_a().columns
+
+
+@pytest.fixture
+def coded(tmp_path):
+    """Return a function that writes pictures whose first pixel names the class that the probe will see in them."""
+
+    def write(folder, pictures):
+        for number, (place, seen) in enumerate(pictures):
+            picture = np.full((64, 64, 3), 128, np.uint8)
+            picture[0, 0] = seen // 256, seen % 256, 0
+            path = tmp_path / folder / place
+            path.mkdir(parents=True, exist_ok=True)
+            PIL.Image.fromarray(picture).save(path / f"art_{number}.png")
+        return tmp_path / folder
+
+    return write
+
+
+def _reader(second=None, sure=8.0):
+    """Name the coded class, and ``second`` after it."""
+
+    def logits(images):
+        seen = images[:, 0, 0, 0].astype(int) * 256 + images[:, 0, 0, 1]
+        out = np.full((len(images), 1000), -20.0, dtype=np.float32)
+        if second is not None:
+            out[:, second] = sure - 1
+        out[np.arange(len(images)), seen] = sure
+        return out
+
+    return Probe(logits)
+
+
+def _numbers(run):
+    return {line.title: line.estimate.value for line in headlines(run.summary()) if line.estimate is not None}
+
+
+def _of(run, name):
+    return next(one.part for one in run.summary().shifted if one.name == name)
+
+
+def test_each_set_is_scored_among_its_own_classes_and_all(coded, tmp_path):
+    foreign = next(c for c in range(1000) if c not in A)
+    wrong = A[1] if A[1] != A[0] else A[2]
+    root = coded("a", [(WNIDS[A[0]], foreign), (WNIDS[A[0]], A[0]), (WNIDS[A[2]], wrong), (WNIDS[A[3]], A[3])])
+    run = oodometer.evaluate(_reader(second=A[0]), suite={"a": root}, **_just())
+    part = _of(run, "imagenet-a")
+    # Without the foreign class the second choice is right for the first picture.
+    assert part.accuracy.value == 3 / 4
+    assert part.accuracy_unmasked.value == 2 / 4
+    assert _numbers(run)["ImageNet-A accuracy (200 classes)"] == 3 / 4
+
+
+def test_the_gap_is_to_the_clean_images_of_the_same_classes_masked_alike(coded):
+    r_only = next(c for c in R if c not in A)
+    both = next(c for c in R if c in A)
+    foreign = next(c for c in range(1000) if c not in A and c not in R)
+    clean = coded("clean", [(WNIDS[r_only], r_only), (WNIDS[both], foreign), (WNIDS[foreign], foreign)])
+    shifted = {"r": coded("r", [(WNIDS[r_only], both)]), "a": coded("a", [(WNIDS[both], both)])}
+    run = oodometer.evaluate(_reader(second=both), clean=clean, suite=shifted, **_just())
+    summary = run.summary()
+    assert summary.corruptions.clean_error.value == pytest.approx(1 / 3)  # among all classes
+    # In R's classes: r_only right, both right once the foreign class is masked. In A's: both alone.
+    assert (summary.renditions.clean_accuracy.value, summary.renditions.clean_accuracy.n) == (1, 2)
+    assert (summary.renditions.accuracy.value, summary.renditions.gap.value) == (0, 1)
+    assert (_of(run, "imagenet-a").clean_accuracy.n, _of(run, "imagenet-a").gap.value) == (1, 0)
+
+
+def test_a_set_of_ones_own_is_scored_among_the_classes_that_it_has(coded):
+    root = coded("mine", [(WNIDS[3], 500), (WNIDS[7], 7)])
+    run = oodometer.evaluate(_reader(second=3), suite={"mine": root}, **_just())
+    part = _of(run, "mine")
+    assert (part.accuracy.value, part.accuracy_unmasked.value) == (1.0, 0.5)
+    assert "mine accuracy (its classes)" in _numbers(run)
+
+
+def test_own_classes_too(ten_classes, tmp_path, textured):
+    root, labels = ten_classes
+    shifted = tmp_path / "shifted"
+    for name in ("class2", "class5"):
+        (shifted / name).mkdir(parents=True)
+        PIL.Image.fromarray(textured(50)).save(shifted / name / "a.png")
+    model = Probe(lambda images: np.eye(10, dtype=np.float32)[np.full(len(images), 2)])
+    run = oodometer.evaluate(model, clean=root, labels=labels, suite={"mine": shifted}, **_just())
+    assert _of(run, "mine").accuracy.value == 0.5
+    assert _of(run, "mine").clean_accuracy.value == 0.5  # of class 2 and class 5
+    assert run.summary().corruptions.clean_error.value == 0.9
+
+
+def test_v2_folders_are_numbers_and_all_classes_take_part(coded):
+    root = coded("imagenetv2-matched-frequency-format-val", [("0", 0), ("10", 10), ("2", 3)])
+    run = oodometer.evaluate(_reader(), suite={"v2": root}, **_just())
+    part = _of(run, "imagenet-v2")
+    assert part.accuracy.value == pytest.approx(2 / 3)
+    assert part.accuracy_unmasked is None
+    assert "ImageNet-V2 accuracy" in _numbers(run)
+
+
+def test_outliers_are_told_by_the_confidence(coded):
+    """A model that is sure of class 1 and not of others: the clean one of class 2 is as unsure as the outliers."""
+
+    def logits(images):
+        seen = images[:, 0, 0, 1]
+        out = np.zeros((len(images), 1000), dtype=np.float32)
+        out[:, 1] = np.where(seen == 1, 9, 0)
+        out[:, 2] = np.where(seen == 3, 4, 0)
+        return out
+
+    clean = coded("clean", [(WNIDS[1], 1), (WNIDS[1], 1), (WNIDS[2], 2), (WNIDS[900], 1)])
+    outliers = coded("o", [(WNIDS[1], 2), (WNIDS[2], 3)])
+    run = oodometer.evaluate(Probe(logits), clean=clean, suite={"o": outliers}, **_just())
+    part = run.summary().outliers
+    # Known: sure, sure, unsure (the class 900 takes no part). Outliers: unsure, medium. Of the six pairs 4 are told
+    # apart by both sure ones; the unsure outlier ties with the unsure known one (1/2); the medium one is surer (0).
+    assert part.clean_images == 3
+    assert part.auroc.value == pytest.approx(4.5 / 6)
+    # By rising confidence: (1 outlier, 1 known) together, then the other outlier: 1/2 * 1/2 + 1/2 * 2/3.
+    assert part.aupr.value == pytest.approx(0.5 * 0.5 + 0.5 * 2 / 3)
+    assert part.auroc.low <= part.auroc.value <= part.auroc.high
+
+
+def test_outliers_without_clean_images_have_no_number(coded):
+    run = oodometer.evaluate(_reader(), suite={"o": coded("o", [(WNIDS[1], 2)])}, **_just())
+    assert run.summary().outliers.auroc is None
+    assert "n/a" in str(run.table()).lower() or "ImageNet-O" in str(run.table())
+
+
+def test_a_suite_beside_corruptions_is_one_run_and_one_report(coded, photographs, tmp_path):
+    clean = photographs(4)
+    suite = {"r": coded("r", [(WNIDS[R[0]], R[0])]), "mine": coded("mine", [(WNIDS[0], 0)])}
+    model = Probe(lambda images: np.eye(1000, dtype=np.float32)[images[:, 0, 0, 1].astype(int)])
+    run = oodometer.evaluate(model, clean, tmp_path / "run", suite=suite, corruptions="contrast", **FAST)
+    assert [record.name for record in run.manifest.benchmarks] == ["imagenet-c", "imagenet-r", "mine"]
+    page = run.report().read_text(encoding="utf-8")
+    assert "How does it do on <bdi>mine</bdi>?" in page
+    written = json.loads((tmp_path / "run" / "results.json").read_text())
+    assert written["shifted"][0]["part"]["accuracy"]["value"] == 1.0
+    again = oodometer.evaluate(model, clean, tmp_path / "run", suite=suite, corruptions="contrast", **FAST)
+    assert str(again.table()) == str(run.table())
+
+
+def test_hostile_names_of_own_sets_are_refused(coded):
+    root = coded("mine", [(WNIDS[0], 0)])
+    for name in ("../x", "", "imagenet-c", "imagenet-1k", "clean", "A B", "x" * 60, "<b>"):
+        with pytest.raises(ArgumentError, match="cannot be the name"):
+            oodometer.evaluate(_reader(), suite={name: root}, **_just())
+
+
+def test_r_of_a_suite_is_the_same_as_imagenet_r(coded, tmp_path):
+    root = coded("r", [(WNIDS[R[0]], R[0]), (WNIDS[R[1]], 0)])
+    one = oodometer.evaluate(_reader(), imagenet_r=root, **_just())
+    other = oodometer.evaluate(_reader(), suite={"r": root}, **_just())
+    assert one.summary().renditions == other.summary().renditions
+    with pytest.raises(ArgumentError, match="twice"):
+        oodometer.evaluate(_reader(), imagenet_r=root, suite={"r": root}, **_just())
+
+
+def test_c_of_a_suite_is_the_data(coded, tmp_path):
+    for severity in range(1, 6):
+        coded(f"c/fog/{severity}", [(WNIDS[0], 0), (WNIDS[1], 0)])
+    run = oodometer.evaluate(_reader(), suite={"c": tmp_path / "c"}, progress=False)
+    assert run.errors == {"fog": (0.5,) * 5}
+    with pytest.raises(ArgumentError, match="twice"):
+        oodometer.evaluate(_reader(), tmp_path / "c", suite={"c": tmp_path / "c"}, progress=False)
+
+
+def test_limit_without_data_is_of_each_set(coded):
+    root = coded("mine", [(WNIDS[k], k) for k in range(6)])
+    run = oodometer.evaluate(_reader(), suite={"mine": root}, limit=4, **_just())
+    assert _of(run, "mine").counts.measured == 4
+    with pytest.raises(DatasetError, match="7 images were asked for"):
+        oodometer.evaluate(_reader(), suite={"mine": root}, limit=7, **_just())
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"precision": 1.0}, {"corruptions": "fog"}, {"encoding": "jpeg85"}, {"unlabelled": True}, {"classes": 7}],
+)
+def test_options_of_data_need_data(coded, options):
+    root = coded("mine", [(WNIDS[0], 0)])
+    with pytest.raises(ArgumentError, match=next(iter(options))):
+        oodometer.evaluate(_reader(), suite={"mine": root}, preprocess="none", progress=False, **options)
+
+
+def test_nothing_to_measure():
+    with pytest.raises(ArgumentError, match="nothing to measure"):
+        oodometer.evaluate(_reader())
+
+
+def test_a_class_that_is_none_of_the_sets_is_named(coded):
+    strange = next(c for c in range(1000) if c not in A)
+    with pytest.raises(DatasetError, match=WNIDS[strange]):
+        oodometer.evaluate(_reader(), suite={"a": coded("a", [(WNIDS[strange], 0)])}, **_just())
+
+
+def test_published_sets_need_the_classes_of_imagenet(ten_classes, coded):
+    root, labels = ten_classes
+    with pytest.raises(ArgumentError, match="ImageNet-A is for models of the 1000"):
+        oodometer.evaluate(
+            oodometer.FakeModel(10), root, labels=labels, suite={"a": coded("a", [(WNIDS[A[0]], 0)])}, **FAST
+        )
+
+
+def test_the_command_takes_a_suite(coded, tmp_path):
+    r, mine = coded("r", [(WNIDS[R[0]], R[0])]), coded("mine", [(WNIDS[0], 0)])
+    command = ["evaluate", "fake", "--suite", f"r={r}", "--suite", f"mine={mine}", "--preprocess", "none"]
+    done = CliRunner().invoke(cli, [*command, "-o", str(tmp_path / "run")])
+    assert done.exit_code == 0, done.output
+    assert "mine accuracy (its classes)" in done.output
+    for wrong, said in (("mine", "NAME=DATA"), (f"r={r}", "twice")):
+        refused = CliRunner().invoke(cli, [*command, "--suite", wrong])
+        assert refused.exit_code == 2
+        assert said in refused.output
+
+
+def _just():
+    """Return the options for small pictures that are not corrupted."""
+    return {"preprocess": "none", "progress": False}
