@@ -125,12 +125,9 @@ def strength_curve(
     protocol = plan.make_protocol(
         corruptions=[corruption], preprocess=preprocess, encoding=encoding, edition=edition, method=method, seed=seed
     )
-    if protocol.corruptions != (corruption,):
-        raise ArgumentError(f"A strength curve is of one corruption, and {corruption!r} is a group of them.")
-    benchmark = plan.corrupted(dataset, protocol, limit=limit)
-    strongest = _strongest(corruption, chosen)
-    if corruption in benchmark.unavailable:
-        raise MissingDataError(f"{corruption} cannot be run: {benchmark.unavailable[corruption]}.")
+    benchmark = _benchmark(dataset, protocol, corruption, limit)
+    (name,) = protocol.corruptions
+    strongest = _strongest(name, chosen)
     loaded = load_model(model, model_options, dataset.label_space)
     with ProgressBar() if progress else contextlib.nullcontext(Silent()) as observer:
         measurer = _Measurer(loaded, benchmark, Execution.of(batch_size, workers), observer)
@@ -138,7 +135,7 @@ def strength_curve(
     half, why = _half(known, misses)
     return StrengthCurve(
         model=str(getattr(loaded, "name", type(loaded).__name__)),
-        corruption=corruption,
+        corruption=name,
         dataset=dataset.name,
         protocol=protocol,
         images=len(misses),
@@ -148,6 +145,16 @@ def strength_curve(
         half_unavailable=why,
         half_open=half is not None and half.high >= known[-1],
     )
+
+
+def _benchmark(dataset: Dataset, protocol: Protocol, corruption: str, limit: int | None) -> plan.Benchmark:
+    """Plan the images under one corruption, having refused a group of them, and what cannot be run."""
+    if len(protocol.corruptions) != 1:
+        raise ArgumentError(f"A strength curve is of one corruption, and {corruption!r} is a group of them.")
+    benchmark = plan.corrupted(dataset, protocol, limit=limit)
+    for name, reason in benchmark.unavailable.items():
+        raise MissingDataError(f"{name} cannot be run: {reason}.")
+    return benchmark
 
 
 def _severities(severities: Sequence[float]) -> tuple[float, ...]:

@@ -21,6 +21,7 @@ from oodometer.metrics import Baseline, BaselineSpec, Estimate, Misses
 from oodometer.report.details import defined
 from oodometer.run import Run
 from oodometer.run_baseline import find_baseline
+from oodometer.shifts import title_of
 from oodometer.types import Protocol
 
 __all__ = ["compare"]
@@ -239,6 +240,10 @@ def _draws(protocol: Protocol) -> int | None:
 def _notes(sides: Sequence[_Side], names: Sequence[str], baseline: Baseline | None, *, chosen: bool) -> Iterator[str]:
     """Say what a reader must know, though it does not forbid the comparison."""
     manifests = [side.run.manifest for side in sides]
+    if not names:
+        yield "The runs share no corruption at all five severities: nothing is compared but uncorrupted images."
+    if others := dict.fromkeys(b.name for m in manifests for b in m.benchmarks if b.name not in (C, R)):
+        yield f"Not compared: {', '.join(map(title_of, others))}. The report of each run has its own."
     elsewhere = dict.fromkeys(c for side in sides for c in side.corrupted.misses if c not in names)
     if elsewhere:
         yield f"Corruptions that not all runs have are left out: {', '.join(elsewhere)}."

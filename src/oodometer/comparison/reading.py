@@ -68,8 +68,8 @@ def _difference(one: BenchmarkRecord, other: BenchmarkRecord) -> str:
         return f"their protocols differ. {found}"
     if one.digest != other.digest:
         return (
-            f"their images differ: {one.dataset} and {other.dataset} (images were added, removed, renamed, relabelled "
-            "or replaced)."
+            f"their images differ: {one.dataset} and {other.dataset} (images were added, removed, renamed, as files of "
+            "another format are, relabelled or replaced)."
         )
     return ""
 
