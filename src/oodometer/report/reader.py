@@ -16,6 +16,7 @@ from oodometer.report import details
 from oodometer.report.design import design
 from oodometer.report.label_free import unlabelled
 from oodometer.report.notes import notes
+from oodometer.report.shift_details import shift_details
 from oodometer.report.summary import (
     BaselineName,
     Corruptions,
@@ -184,6 +185,7 @@ def _renditions(store: RunStore, manifest: Manifest, record: BenchmarkRecord | N
         unmapped=None
         if record.protocol.answers is None
         else metrics.proportion(of_clean(table, unmapped_answers(table))),
+        details=shift_details(record, table, clean),
     )
 
 

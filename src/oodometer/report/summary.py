@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from oodometer.families import IMAGENET_C
 from oodometer.metrics import Estimate, ReliabilityBin
+from oodometer.report.shift import ShiftDetails
 from oodometer.store import ModelRecord, Skipped
 from oodometer.types import CLEAN, Condition, Protocol
 
@@ -310,7 +311,7 @@ class Renditions:
     classes of the model. ``clean_accuracy`` is masked like ``accuracy``, on those clean images of the run whose class
     is in ImageNet-R, and ``gap`` is that less ``accuracy``; both are ``None`` if the run has no such images. They are
     of ``clean_classes`` classes; ``same_classes`` says whether these are the classes of the renditions. ``unmapped`` is
-    how often an answer named no class, of a model that is asked in words.
+    how often an answer named no class, of a model that is asked in words. ``details`` are what is behind the accuracy.
     """
 
     dataset: str
@@ -325,6 +326,7 @@ class Renditions:
     losses: Losses
     confidence: Confidence | None
     unmapped: Estimate | None
+    details: ShiftDetails
 
 
 @dataclass(frozen=True, slots=True)
