@@ -2,9 +2,12 @@
 
 import json
 
+import numpy as np
+import PIL.Image
 import pytest
 from drawings import SHARK, drawing, row, save, table
 
+import oodometer
 from oodometer import cli
 from oodometer.renditions.decisions import FORMAT
 
@@ -88,3 +91,27 @@ def test_mistakes_are_said_in_one_message(pool, tmp_path, command):
     for step in (("review", tmp_path / "w"), ("export", tmp_path / "w", tmp_path / "set")):
         status, said = command(*step)
         assert (status, "Run `oodometer renditions screen" in said.err) == (2, True)
+
+
+def test_photographs_are_redrawn_as_corrupt_does_it(tmp_path, command):
+    source = tmp_path / "photographs"
+    save(source / SHARK, "a.png", drawing(1))
+    status, said = command(
+        "synthesize", source, tmp_path / "drawn", "--filters", "pencil,oil", "-s", "2", "--format", "png", "--seed", 3,
+        "--preprocess", "none",
+    )  # fmt: skip
+    assert status == 0, said.err
+    made = sorted(path.relative_to(tmp_path / "drawn").as_posix() for path in (tmp_path / "drawn").rglob("*.png"))
+    assert made == [f"oil/2/{SHARK}/a.png", f"pencil/2/{SHARK}/a.png"]
+    with PIL.Image.open(source / SHARK / "a.png") as image:
+        clean = np.asarray(image.convert("RGB"))
+    with PIL.Image.open(tmp_path / "drawn" / made[1]) as image:
+        expected = oodometer.corrupt(clean, "pencil", severity=2, seed=3, image_id=f"{SHARK}/a.png")
+        np.testing.assert_array_equal(np.asarray(image), expected)
+
+
+def test_filters_are_known_by_name(tmp_path, command):
+    status, said = command("synthesize", tmp_path, tmp_path / "drawn", "--filters", "fog")
+    assert status == 2
+    assert "fog" in said.err
+    assert "pencil" in said.err

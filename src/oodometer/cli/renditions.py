@@ -202,3 +202,37 @@ def export(folder: str, out: str, decisions: Sequence[Path], workers: int | None
     for why, pictures in Counter(one.why for one in made.left_out).most_common():
         click.echo(f"  left out {pictures:,}: {why}")
     click.echo(f"Next: {evaluation(collection.classes, str(made.path))}")
+
+
+@renditions.command()
+@click.argument("source", metavar="SRC")
+@click.argument("out")
+@click.option(
+    "--filters", default="renditions", show_default="all eight", help="Names with commas, such as pencil,oil."
+)
+@click.option("-s", "--strengths", default="1,2,3,4,5", show_default=True, help="Above 0 and up to 5, also 2.5.")
+@click.option("--format", default="jpeg", show_default=True, help="As for oodometer corrupt.")
+@click.option(
+    "--preprocess", default="imagenet224", show_default=True, help="As for oodometer corrupt; none: as it is."
+)
+@click.option("--seed", default=0, show_default=True, help="Of what is drawn at random.")
+@click.option("--limit", type=int, help="Only so many images, the first of the seeded order.")
+@click.option("--labels", metavar="FILE", help="CSV (name,label) or JSON: the class index or wnid of a folder or file.")
+@click.option("--workers", type=int, help="Threads; default: one per processor.")
+def synthesize(source: str, out: str, filters: str, strengths: str, workers: int | None, **chosen: Any) -> None:  # noqa: ANN401
+    """Redraw the photographs in SRC by classic filters, for classes that have no art.
+
+    The filters are pencil, ink, cartoon, watercolour, oil, mosaic, halftone and silhouette, in five strengths. They are
+    corruptions of a family of their own: OUT is a data set as `oodometer corrupt` makes it, continued by the same
+    command, and no mean counts them. They tell less than renditions by people do.
+    """
+    from oodometer.building import Options, settle
+    from oodometer.cli.corrupt import make
+    from oodometer.errors import unknown_name
+    from oodometer.families import RENDITIONS
+
+    for name in filters.split(","):
+        if name.strip() not in (*RENDITIONS, "renditions"):
+            raise unknown_name("filter", name.strip(), RENDITIONS)
+    recipe = settle(source, out, Options(corruptions=filters, severities=strengths, **chosen))
+    make(recipe, out, workers, dry_run=False)
