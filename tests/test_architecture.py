@@ -16,7 +16,7 @@ LAYERS = [
     {"types", "seeding", "continuing", "outfolder", "threads", "meter"},
     {"textures", "scoring", "sampling"},
     {"corruptions", "datasets", "models", "metrics", "fetching"},
-    {"resampling"},
+    {"resampling", "perturbations"},
     {"compat", "transforms", "store", "testing", "jpeg_file", "preprocess", "predicting"},
     {"tables", "clean_images"},
     {"stored"},

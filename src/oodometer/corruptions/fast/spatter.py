@@ -15,7 +15,7 @@ from oodometer.corruptions.fast.normals import fill_normals
 from oodometer.corruptions.fast.views import read_only
 from oodometer.types import Image
 
-__all__ = ["draw_spatter", "render_spatter", "spatter"]
+__all__ = ["draw_spatter", "render_spatter", "render_water", "spatter"]
 
 U8 = np.uint8
 F64 = np.float64
@@ -57,14 +57,19 @@ def render_spatter(
     image: Image, field: NDArray[np.number], sigma: float, threshold: float, intensity: float, mud: int
 ) -> Image:
     """Smooth the field to drops and lay them over the image."""
-    out = np.empty_like(image)
-    rows, result = read_only(image).reshape(len(image), -1), out.reshape(len(image), -1)
     liquid = np.empty(image.shape[:2], np.uint8)
     _smooth(field, half_bell(sigma), threshold, 1 if mud else 255, liquid)
-    if mud:
-        _muddy(rows, liquid, half_bell(intensity), result)
-    else:
-        _watery(rows, liquid, intensity, result)
+    if not mud:
+        return render_water(image, liquid, intensity)
+    out = np.empty_like(image)
+    _muddy(read_only(image).reshape(len(image), -1), liquid, half_bell(intensity), out.reshape(len(image), -1))
+    return out
+
+
+def render_water(image: Image, liquid: Bytes, intensity: float) -> Image:
+    """Lay drops over the image, whose layer is made already: uint8, height x width, 0 where there is none."""
+    out = np.empty_like(image)
+    _watery(read_only(image).reshape(len(image), -1), liquid, intensity, out.reshape(len(image), -1))
     return out
 
 
