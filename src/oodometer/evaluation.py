@@ -33,7 +33,7 @@ from oodometer.run import Run
 from oodometer.run_baseline import find_baseline, recorded
 from oodometer.running import RunningResult
 from oodometer.store import ANSWERS, FORMAT, Manifest, ModelRecord, RunStore, Table
-from oodometer.types import AnsweringModel, Classifier, CorruptedDataset, Protocol
+from oodometer.types import UNLABELLED, AnsweringModel, Classifier, CorruptedDataset, LabelSpace, Protocol
 
 __all__ = ["evaluate", "evaluate_benchmarks"]
 
@@ -206,7 +206,7 @@ def evaluate_benchmarks(
     space = benchmarks[0].dataset.label_space
     found = _published(space.name, benchmarks[0].protocol) if baseline == "auto" else baseline
     divisor = find_baseline(found, benchmarks[0].record())
-    loaded = load_model(model, model_options, space)
+    loaded = load_model(model, model_options, _occurring(benchmarks))
     _check_answers(loaded, benchmarks)
     manifest = _manifest(loaded, benchmarks, divisor)
     with contextlib.ExitStack() as on_error:
@@ -233,6 +233,13 @@ def evaluate_benchmarks(
         # A folder of our own making lives as long as the run that is returned.
         weakref.finalize(run, on_error.pop_all().close)
     return run
+
+
+def _occurring(benchmarks: Sequence[Benchmark]) -> LabelSpace:
+    """Return the classes of the model, those that there are images of taking part."""
+    labels = {sample.label for benchmark in benchmarks for sample in benchmark.dataset.samples} - {UNLABELLED}
+    space = benchmarks[0].dataset.label_space
+    return replace(space, columns=tuple(sorted(labels)) if 0 < len(labels) < space.width else None)
 
 
 def _published(space: str, protocol: Protocol) -> str | None:

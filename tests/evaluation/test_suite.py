@@ -11,7 +11,7 @@ from probes import FAST, Probe
 import oodometer
 from oodometer.cli.main import cli
 from oodometer.datasets import imagenet1k, imagenet_a, imagenet_r
-from oodometer.errors import ArgumentError, DatasetError
+from oodometer.errors import ArgumentError, DatasetError, ModelError
 from oodometer.report.headlines import headlines
 
 WNIDS = imagenet1k().classes
@@ -228,6 +228,27 @@ def test_the_command_takes_a_suite(coded, tmp_path):
         refused = CliRunner().invoke(cli, [*command, "--suite", wrong])
         assert refused.exit_code == 2
         assert said in refused.output
+
+
+def test_a_model_of_the_200_classes_states_their_order(coded, tmp_path):
+    """Two hundred outputs in the reverse order; the clean images are of these classes, too."""
+    order = [WNIDS[column] for column in R][::-1]
+    (tmp_path / "classes.txt").write_text("\n".join(order))
+    place = {R[k]: len(R) - 1 - k for k in range(len(R))}
+
+    def logits(images):
+        seen = images[:, 0, 0, 0].astype(int) * 256 + images[:, 0, 0, 1]
+        return np.eye(200, dtype=np.float32)[[place[one] for one in seen]] * 9
+
+    root, clean = coded("r", [(WNIDS[R[5]], R[5]), (WNIDS[R[6]], R[5])]), coded("val", [(WNIDS[R[7]], R[7])])
+    options = oodometer.ModelOptions(classes=tmp_path / "classes.txt")
+    run = oodometer.evaluate(Probe(logits), clean=clean, imagenet_r=root, model_options=options, **_just())
+    assert (run.summary().renditions.accuracy.value, run.clean_error.value) == (0.5, 0)
+    with pytest.raises(ModelError, match="200 outputs"):
+        oodometer.evaluate(Probe(logits), imagenet_r=root, **_just())
+    other = coded("all", [(WNIDS[column], R[0]) for column in range(60)])
+    with pytest.raises(ModelError, match=r"does not name \d+ of the \d+ classes"):
+        oodometer.evaluate(Probe(logits), clean=other, imagenet_r=root, model_options=options, **_just())
 
 
 def _just():

@@ -16,7 +16,7 @@ from oodometer.types import LabelSpace, Logits
 __all__ = ["Picked", "pick_outputs"]
 
 LACKING = 0.01
-"""Which share of the classes a model may lack; the lists of 21,000 or 12,000 classes lack up to 9 of the 1000."""
+"""Which share of the classes of the images a model may lack; the lists of 21,000 or 12,000 lack up to 9 of the 1000."""
 
 BELOW = 20.0
 """How far under all its outputs a class is put that the model lacks: a probability below 1e-8, and finite."""
@@ -24,7 +24,10 @@ BELOW = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Picked:
-    """Where the classes of a data set are among the outputs of a model; -1 for those that it lacks."""
+    """Where the classes of a label space are among the outputs of a model; -1 for those that it lacks.
+
+    ``lacking`` are those of them that images are of.
+    """
 
     columns: NDArray[np.intp]
     width: int
@@ -46,7 +49,7 @@ class Picked:
         return picked
 
     def __str__(self) -> str:
-        found = f"{len(self.columns) - len(self.lacking)} of {self.width}, by {self.source}"
+        found = f"{np.count_nonzero(self.columns >= 0)} of {self.width}, by {self.source}"
         return f"{found}; always wrong on what the model lacks: {', '.join(self.lacking)}" if self.lacking else found
 
 
@@ -58,14 +61,16 @@ def pick_outputs(path: Path, space: LabelSpace | None) -> Picked:
     path
         A text file, a line for each output: the identifier of its class, alone or followed by a blank and words.
     space
-        The classes of the data set.
+        The classes of the data sets; if it has ``columns``, images are of these alone, and the model may do without
+        the others, such as one of the 200 classes of ImageNet-R.
 
     Raises
     ------
     ArgumentError
         If there is no label space.
     ModelError
-        If the file cannot be read, names a class of the data set twice, or lacks more than a hundredth of them.
+        If the file cannot be read, names a class of the label space twice, or lacks more than a hundredth both of all
+        classes and of those that there are images of.
     """
     if space is None:
         raise ArgumentError("The classes of a model's outputs were named, but no label space to pick from them.")
@@ -77,13 +82,15 @@ def pick_outputs(path: Path, space: LabelSpace | None) -> Picked:
     known = set(space.classes)
     names = [line if line in known or not line else line.split()[0] for line in lines]
     places, counts = {name: i for i, name in enumerate(names)}, Counter(names)
-    lacking = tuple(name for name in space.classes if name not in places)
+    needed = space.classes if space.columns is None else tuple(space.classes[column] for column in space.columns)
+    lacking = tuple(name for name in needed if name not in places)
     twice = [name for name in space.classes if counts[name] > 1]
-    if twice or len(lacking) > LACKING * space.width:
+    unknown = sum(name not in places for name in space.classes)
+    if twice or (len(lacking) > LACKING * len(needed) and unknown > LACKING * space.width):
         what, first = ("names more than once", twice) if twice else ("does not name", lacking)
         raise ModelError(
-            f"{path} {what} {len(first)} of the {space.width} classes of {space.name}, such as {first[0]!r}. Each "
-            "line names the class of one output, in their order."
+            f"{path} {what} {len(first)} of the {len(needed)} classes of {space.name} that there are images of, such "
+            f"as {first[0]!r}. Each line names the class of one output, in their order."
         )
     columns = np.array([places.get(name, -1) for name in space.classes])
     return Picked(columns, len(names), lacking, f"{path.name} (SHA-256 {hashlib.sha256(content).hexdigest()[:16]})")
