@@ -26,7 +26,7 @@ LAYERS = [
     {"inputs", "pictures", "prebuilt"},
     {"benchmarks", "road", "run", "running", "building", "renditions", "precision", "questions"},
     {"evaluation", "comparison", "merging"},
-    {"strength_curves"},
+    {"strength_curves", "sequences"},
     {"doctor"},
     {"demo"},
     {"cli"},

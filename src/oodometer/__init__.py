@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from oodometer.metrics import Estimate
     from oodometer.models import FakeModel, ModelOptions, Normalization
     from oodometer.run import Run
+    from oodometer.sequences import SequenceRun, evaluate_sequences
     from oodometer.strength_curves import StrengthCurve, strength_curve
     from oodometer.textures import fetch_frost
 
@@ -42,6 +43,7 @@ _HOMES = {
     "Normalization": "models",
     "OodometerError": "errors",
     "Run": "run",
+    "SequenceRun": "sequences",
     "StrengthCurve": "strength_curves",
     "build": "building",
     "check": "doctor",
@@ -49,6 +51,7 @@ _HOMES = {
     "corrupt": "corruptions",
     "corruption": "corruptions",
     "evaluate": "evaluation",
+    "evaluate_sequences": "sequences",
     "fetch": "fetching",
     "fetch_frost": "textures",
     "jpeg_roundtrip": "corruptions.fast.jpeg",
@@ -68,6 +71,7 @@ __all__ = [
     "Normalization",
     "OodometerError",
     "Run",
+    "SequenceRun",
     "StrengthCurve",
     "build",
     "check",
@@ -79,6 +83,7 @@ __all__ = [
     "datasets",
     "errors",
     "evaluate",
+    "evaluate_sequences",
     "fetch",
     "fetch_frost",
     "jpeg_roundtrip",

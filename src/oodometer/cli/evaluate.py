@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import click
 
 from oodometer.cli.model_options import with_model_options
+from oodometer.cli.shared import EXIT_SKIPPED, auto_or_whole, told_when_stopped
 
 __all__ = ["demo", "evaluate", "report"]
-
-EXIT_SKIPPED = 3
-
-
-def _auto_or_whole(_context: click.Context, _parameter: click.Parameter, value: str) -> str | int:
-    try:
-        return value if value == "auto" else int(value)
-    except ValueError:
-        raise click.BadParameter(f"{value!r} is neither auto nor a whole number.") from None
 
 
 def _sets(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
@@ -41,7 +31,7 @@ def demo(out: str) -> None:
     """Evaluate the built-in model on the built-in images: ImageNet-C and ImageNet-R in small."""
     from oodometer.demo import run_demo
 
-    with _told_when_stopped(out):
+    with told_when_stopped(out):
         run = run_demo(out, click.echo)
     _finish(run, saved=True)
 
@@ -94,7 +84,7 @@ def demo(out: str) -> None:
     help="Stop when mCE is known to so many points; each image goes through few of the conditions.",
 )
 @click.option("--paired", metavar="RUN", help="Images and conditions of RUN; --precision is then of the difference.")
-@click.option("--batch-size", default="auto", show_default=True, callback=_auto_or_whole, help="Images in a batch.")
+@click.option("--batch-size", default="auto", show_default=True, callback=auto_or_whole, help="Images in a batch.")
 @click.option("--workers", type=int, help="Threads; default: one per processor.")
 def evaluate(model: str, data: str | None, out: str | None, baseline: str, **options: Any) -> None:  # noqa: ANN401
     """Evaluate MODEL on clean images, their corruptions and, if given, renditions.
@@ -104,7 +94,7 @@ def evaluate(model: str, data: str | None, out: str | None, baseline: str, **opt
     """
     from oodometer import evaluation
 
-    with _told_when_stopped(out):
+    with told_when_stopped(out):
         run = evaluation.evaluate(model, data, out, baseline=baseline, **options)
     _finish(run, saved=out is not None)
 
@@ -113,20 +103,16 @@ def evaluate(model: str, data: str | None, out: str | None, baseline: str, **opt
 @click.argument("run")
 @click.option("--baseline", help="As for evaluate; default: the one that the run was made with.")
 def report(run: str, baseline: str | None) -> None:
-    """Rebuild the table, report.html and results.json of RUN from its store alone."""
+    """Rebuild the table, report.html and results.json of RUN from its store alone; of sequences, sequences.json."""
     from oodometer.run import Run
+    from oodometer.sequences import holds_sequences
 
+    if holds_sequences(run):
+        from oodometer.cli.evaluate_sequences import finish
+
+        finish(run, baseline)
+        return
     _finish(Run(run), saved=True, baseline=baseline)
-
-
-@contextlib.contextmanager
-def _told_when_stopped(out: str | None) -> Iterator[None]:
-    """Say what a run that is stopped leaves behind."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        click.echo("What was finished is safe; the same command continues." if out else "Nothing was kept.", err=True)
-        raise
 
 
 def _finish(run: Any, *, saved: bool, baseline: str | None = None) -> None:  # noqa: ANN401 - imported when used

@@ -17,6 +17,7 @@ from oodometer.cli.check import check
 from oodometer.cli.compare import compare
 from oodometer.cli.corrupt import corrupt
 from oodometer.cli.evaluate import demo, evaluate, report
+from oodometer.cli.evaluate_sequences import sequences
 from oodometer.cli.fetch import fetch
 from oodometer.cli.merge import merge
 from oodometer.cli.names import list_names
@@ -50,7 +51,10 @@ def cli(debug: bool, modules: tuple[str, ...]) -> None:
         _import(module)
 
 
-for command in (demo, evaluate, report, compare, merge, strength, corrupt, fetch, check, renditions, list_names):
+for command in (
+    *(demo, evaluate, sequences, report, compare, merge, strength),
+    *(corrupt, fetch, check, renditions, list_names),
+):
     cli.add_command(command)
 
 

@@ -15,7 +15,16 @@ from numpy.typing import NDArray
 from oodometer.errors import ArgumentError, MetricError, unknown_name
 from oodometer.families import IMAGENET_C, SEVERITIES
 
-__all__ = ["BASELINES", "Baseline", "BaselineSpec", "Sample", "checked_error", "load_baseline", "mean_over_severities"]
+__all__ = [
+    "BASELINES",
+    "Baseline",
+    "BaselineSpec",
+    "Sample",
+    "checked_error",
+    "load_baseline",
+    "mean_over_severities",
+    "read_baseline_file",
+]
 
 
 def checked_error(where: str, value: object) -> float:
@@ -226,11 +235,11 @@ def _find(spec: object) -> Baseline:
     if isinstance(spec, str) and spec in BASELINES:
         return BASELINES[spec]
     if isinstance(spec, Path) or Path(spec).suffix == ".json" or os.path.isfile(spec):  # noqa: PTH113 - never raises
-        return _from_mapping(_read(Path(spec)), str(spec))
+        return _from_mapping(read_baseline_file(Path(spec)), str(spec))
     raise unknown_name("baseline", spec, (*BASELINES, "none"))
 
 
-def _read(path: Path) -> object:
+def read_baseline_file(path: Path) -> object:
     """Parse a JSON file, with errors that name it."""
     try:
         return json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=_without_repetition)
