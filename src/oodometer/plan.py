@@ -19,7 +19,7 @@ from oodometer.families import IMAGENET_C, SEVERITIES
 from oodometer.pairing import Partner, find_partner
 from oodometer.preprocess import PREPROCESS
 from oodometer.seeding import order_stream
-from oodometer.store import BenchmarkRecord, Design, Step
+from oodometer.store import SEQUENCES, BenchmarkRecord, Design, Step
 from oodometer.stored import StoredSet
 from oodometer.types import CLEAN, FRAME, UNLABELLED, Condition, Dataset, LabelSpace, Protocol, Sample, Stored
 
@@ -217,7 +217,7 @@ def sequences(dataset: SequenceSet, protocol: Protocol, limit: int | None = None
     frames = tuple(range(1, dataset.frames + 1))
     stored = Stored("imagenet-p", {FRAME: frames}, None)
     protocol = replace(protocol, encoding="files", corruptions=(FRAME,), stored=stored)
-    return Benchmark(f"imagenet-p/{dataset.perturbation}", dataset, protocol, limit=_limited(dataset, limit))
+    return Benchmark(f"{SEQUENCES}{dataset.perturbation}", dataset, protocol, limit=_limited(dataset, limit))
 
 
 def seeded_order(samples: Sequence[Sample], seed: int) -> list[Sample]:

@@ -58,6 +58,7 @@ from oodometer.types import UNLABELLED, Condition, Protocol
 __all__ = [
     "ANSWERS",
     "FORMAT",
+    "SEQUENCES",
     "BenchmarkRecord",
     "Block",
     "Design",
@@ -75,6 +76,9 @@ FORMAT = 2
 
 ANSWERS = "answers"
 """The folder in which a model that is asked in words may keep what it said."""
+
+SEQUENCES = "imagenet-p/"
+"""Begins the name of a benchmark whose images are videos; the folder of the perturbation follows."""
 
 _UNSEEN = -2
 """Stands for the best class where an image did not go through a condition."""

@@ -34,7 +34,7 @@ from oodometer.report.summary import (
 from oodometer.report.unmapped import unmapped, unmapped_answers
 from oodometer.run_baseline import find_baseline
 from oodometer.shifts import title_of
-from oodometer.store import BenchmarkRecord, Example, Manifest, RunStore, Table
+from oodometer.store import SEQUENCES, BenchmarkRecord, Example, Manifest, RunStore, Table
 from oodometer.tables import by_corruption, of_clean, top5_misses
 from oodometer.types import CLEAN, UNMAPPED
 
@@ -63,6 +63,10 @@ def summarize(store: RunStore, baseline: BaselineSpec = None) -> Summary:
         If the baseline is unknown, or is one of another label space.
     """
     manifest = store.read_manifest()
+    if any(record.name.startswith(SEQUENCES) for record in manifest.benchmarks):
+        raise StoreError(
+            f"{store.path} is a run over sequences: read it with `oodometer report` or oodometer.SequenceRun."
+        )
     chosen = manifest.baseline if baseline is None else baseline
     corruptions = _corruptions(store, manifest.benchmark(_C), chosen)
     label_free = _unlabelled(store, manifest.benchmark(_C))

@@ -15,10 +15,9 @@ from oodometer.metrics import Estimate
 from oodometer.outfolder import write_atomically
 from oodometer.sequences.baseline import SequenceBaselineSpec
 from oodometer.sequences.reading import summarize
-from oodometer.sequences.scores import PREFIX
 from oodometer.sequences.summary import Number, SequenceSummary
 from oodometer.sequences.text import SequenceTable
-from oodometer.store import Manifest, RunStore, Skipped
+from oodometer.store import SEQUENCES, Manifest, RunStore, Skipped
 
 __all__ = ["SequenceRun", "holds_sequences"]
 
@@ -34,7 +33,7 @@ def holds_sequences(path: str | os.PathLike[str]) -> bool:
     StoreError
         If it holds no run, or a damaged one.
     """
-    return any(record.name.startswith(PREFIX) for record in RunStore(path).read_manifest().benchmarks)
+    return any(record.name.startswith(SEQUENCES) for record in RunStore(path).read_manifest().benchmarks)
 
 
 class SequenceRun:
@@ -78,8 +77,8 @@ class SequenceRun:
     @property
     def skipped(self) -> tuple[Skipped, ...]:
         """The videos that could not be read and are left out."""
-        records = self.manifest.benchmarks
-        return tuple(s for record in records if record.name.startswith(PREFIX) for s in self.store.skipped(record.name))
+        names = [record.name for record in self.manifest.benchmarks if record.name.startswith(SEQUENCES)]
+        return tuple(skipped for name in names for skipped in self.store.skipped(name))
 
     @property
     def flip_rates(self) -> dict[str, Estimate]:

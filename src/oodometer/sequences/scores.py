@@ -14,13 +14,10 @@ from oodometer.errors import StoreError
 from oodometer.families import IMAGENET_P
 from oodometer.metrics.sequences import is_noise, video_flip_rates, video_top5_distances
 from oodometer.scoring import TOP
-from oodometer.store import BenchmarkRecord, RunStore, Skipped
+from oodometer.store import SEQUENCES, BenchmarkRecord, RunStore, Skipped
 from oodometer.types import FRAME
 
-__all__ = ["PREFIX", "OfPerturbation", "aligned", "planned_scores", "read_scores"]
-
-PREFIX = "imagenet-p/"
-"""Begins the name of a benchmark of videos; the folder of the perturbation follows."""
+__all__ = ["OfPerturbation", "aligned", "planned_scores", "read_scores"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +65,7 @@ def read_scores(store: RunStore, difficulty: int) -> tuple[OfPerturbation, ...]:
     StoreError
         If the folder holds no run, or none over sequences.
     """
-    records = [record for record in store.read_manifest().benchmarks if record.name.startswith(PREFIX)]
+    records = [record for record in store.read_manifest().benchmarks if record.name.startswith(SEQUENCES)]
     if not records:
         raise StoreError(f"{store.path} holds no run over sequences. Read it with `oodometer report`, oodometer.Run.")
     return tuple(_read(store, record, difficulty) for record in records)
@@ -76,7 +73,7 @@ def read_scores(store: RunStore, difficulty: int) -> tuple[OfPerturbation, ...]:
 
 def planned_scores(record: BenchmarkRecord, difficulty: int = 1) -> OfPerturbation:
     """Return what is known of a perturbation before any of its videos has been measured."""
-    name = record.name.removeprefix(PREFIX)
+    name = record.name.removeprefix(SEQUENCES)
     perturbation, its_own = split_difficulty(name)
     noise = is_noise(perturbation)
     stored = record.protocol.stored
