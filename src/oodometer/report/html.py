@@ -11,6 +11,7 @@ from oodometer.families import SEVERITIES
 from oodometer.report import heat, words
 from oodometer.report.facts import facts
 from oodometer.report.headlines import headlines
+from oodometer.report.shift_text import beyond_words
 from oodometer.report.summary import Summary
 
 __all__ = ["page_html", "table_html"]
@@ -69,6 +70,7 @@ def _environment() -> jinja2.Environment:
     )
     environment.globals |= {"severities": SEVERITIES, "light": heat.LIGHT, "dark": heat.DARK}
     environment.filters |= {
+        "beyond": beyond_words,
         "base64": lambda content: base64.b64encode(content).decode("ascii"),
         "count": words.count,
         "decimal": words.decimal,

@@ -77,14 +77,15 @@ def styles_of(images: Sequence[str], labels: NDArray[np.int32]) -> list[str] | N
     """Return the style of each image, or ``None`` where the names of the files tell none.
 
     What stands before the number in a name is a style only if it goes across classes: the files of a class may well
-    begin with its name, and those of ImageNet-A all begin otherwise. So there are styles if at least two beginnings
-    occur in two classes or more each, and in most of the images; every other one is then a style of its own.
+    begin with its name, and those of ImageNet-A begin with a number such as 0.000116. So there are styles if at least
+    two beginnings without a dot occur in two classes or more each, and in most of the images; every other one is then
+    a style of its own.
     """
     groups = [style(image) for image in images]
     classes: defaultdict[str, set[int]] = defaultdict(set)
     for group, label in zip(groups, labels.tolist(), strict=True):
         classes[group].add(label)
-    across = {group for group, found in classes.items() if group and len(found) > 1}
+    across = {group for group, found in classes.items() if group and "." not in group and len(found) > 1}
     share = sum(group in across for group in groups) / max(len(groups), 1)
     return groups if len(across) > 1 and share > 0.5 else None
 

@@ -418,3 +418,9 @@ class Summary:
     environment: dict[str, str]
     corruption_strips: tuple[Strip, ...]
     rendition_strips: tuple[Strip, ...]
+
+    @property
+    def shifted_parts(self) -> tuple[tuple[str, Renditions], ...]:
+        """All sets of shifted images with labels, ImageNet-R first, with what people call them."""
+        first = () if self.renditions is None else (("ImageNet-R", self.renditions),)
+        return (*first, *((one.title, one.part) for one in self.shifted))

@@ -18,6 +18,7 @@ from oodometer.report.headlines import headlines
 from oodometer.report.heat import LIGHT, step
 from oodometer.report.html import table_html
 from oodometer.report.layout import WIDTH, notes_grid, pairs_grid, plain_text, safe_text, table_grid, with_ends
+from oodometer.report.shift_text import shift_parts
 from oodometer.report.summary import Corruptions, Row, Summary, Unlabelled, Unmapped
 from oodometer.report.words import UNDEFINED, count, interval, percent
 
@@ -71,6 +72,8 @@ def _parts(summary: Summary) -> Iterator[RenderableType]:
         yield _unmapped(summary.unmapped)
         yield ""
     yield _numbers(summary)
+    for title, part in summary.shifted_parts:
+        yield from shift_parts(title, part.details)
     if summary.notes:
         yield ""
         yield Text("Before you quote these numbers", style="bold")
