@@ -14,6 +14,7 @@ from oodometer.errors import ArgumentError, MetricError
 from oodometer.metrics import BaselineSpec, Estimate
 from oodometer.report import ResultTable, Summary, summarize, write_report
 from oodometer.report.details import NO_CLEAN, prediction_changes
+from oodometer.report.shift import ShiftDetails
 from oodometer.report.summary import Corruptions
 from oodometer.scoring import TOP
 from oodometer.store import Manifest, RunStore, Skipped, Table
@@ -103,6 +104,30 @@ class Run:
         """Return the relative mCE with its 95 % interval, as a fraction; raises ``MetricError`` like ``mce``."""
         part = self._corruptions(baseline)
         return _there("relative mCE", part.relative_mce, part.relative_mce_unavailable)
+
+    def shift(self, name: str = "imagenet-r") -> ShiftDetails:
+        """Return what is behind the accuracy on a set of shifted images: by style and class, and what is said instead.
+
+        Parameters
+        ----------
+        name
+            The set's name in the run, such as ``imagenet-r`` or ``imagenet-a``.
+
+        Raises
+        ------
+        MetricError
+            If the run has no such set, or none of it has been measured yet.
+        """
+        summary = self.summary()
+        parts = {one.name: one.part for one in summary.shifted}
+        if summary.renditions is not None:
+            parts = {"imagenet-r": summary.renditions, **parts}
+        if name not in parts:
+            raise MetricError(
+                f"{self.path} has no predictions on a set of shifted images named {name!r}. "
+                f"It has {', '.join(parts) or 'none'}."
+            )
+        return parts[name].details
 
     def under(self, corruption: str = "clean", severity: int = 0) -> Table:
         """Return the predictions on the images that went through one condition, for the functions of ``metrics``.

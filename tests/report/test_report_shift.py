@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 
 from oodometer import metrics
 from oodometer.datasets.recognise import STYLES
+from oodometer.errors import MetricError
 from oodometer.metrics.reference_lines import NO_REFERENCE_LINE
 from oodometer.report import ResultTable, results, summarize
 from oodometer.report.html import page_html, table_html
 from oodometer.report.shift_details import styles_of
 from oodometer.report.words import interval, percent
+from oodometer.run import Run
 from oodometer.scoring import Scores
 from oodometer.store import FORMAT, BenchmarkRecord, Block, Manifest, ModelRecord, RunStore
 from oodometer.types import CLEAN, Preprocess, Protocol
@@ -253,6 +255,15 @@ def test_results_hold_it_all(tmp_path):
     assert plain["by_style"][3]["right"] == list(found.by_style[3].right)
     assert plain["beyond_line"]["models"] == ["AlexNet", "ResNet-50", "ResNet-152"]
     assert plain["new_pairs"][0]["called_identifier"] == found.new_pairs[0].called_identifier
+
+
+def test_a_run_gives_them_by_the_name_of_the_set(tmp_path):
+    run = Run(write(tmp_path / "run", many(), photographs()).path)
+    assert run.shift() == run.shift("imagenet-r") == run.summary().renditions.details
+    with pytest.raises(MetricError, match=r"named 'imagenet-a'. It has imagenet-r\."):
+        run.shift("imagenet-a")
+    other = Run(write(tmp_path / "other", many(), name="mine").path)
+    assert other.shift("mine").balanced is None
 
 
 HOSTILE = ["<script>alert(1)</script>", "{{ 7 * 7 }}", "\x1b[2J", "\u202egpj exe", "x" * 200]
