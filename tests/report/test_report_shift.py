@@ -118,7 +118,12 @@ def test_classes_and_confusions_by_hand(small):
 def many(each=40, styles=STYLES[:4], classes=range(8)):
     """Lay out a set in which every class has images of every style; a part of them is wrong."""
     return [
-        (f"{k}/{style}_{i}.jpg", k, k if (i * 7 + j * 3 + k) % 10 > j + 2 else (k + 1) % 8, 0.3 + 0.1 * (i % 7))
+        (
+            f"{k}/{style}_{i}.jpg",
+            k,
+            k if (i * 7 + j * 3 + k) % 10 > j + 2 else (k + 1) % len(classes),
+            0.3 + 0.1 * (i % 7),
+        )
         for j, style in enumerate(styles)
         for k in classes
         for i in range(each)
@@ -126,7 +131,9 @@ def many(each=40, styles=STYLES[:4], classes=range(8)):
 
 
 def photographs(classes=range(8), each=12, wrong=2):
-    return [(f"{k}/ILSVRC2012_val_{i:08d}.JPEG", k, (k + (i < wrong)) % 8) for k in classes for i in range(each)]
+    return [
+        (f"{k}/ILSVRC2012_val_{i:08d}.JPEG", k, (k + (i < wrong)) % len(classes)) for k in classes for i in range(each)
+    ]
 
 
 def test_calibration_by_style_has_its_counts(tmp_path):
@@ -145,17 +152,35 @@ def test_calibration_by_style_has_its_counts(tmp_path):
         assert (one.rms_calibration_error_published is None) == (len(hits) < 200)
 
 
-def test_the_line_needs_clean_images_of_the_same_classes(tmp_path):
-    same = details(write(tmp_path / "same", many(), photographs()))
-    accuracy, clean = (metrics.accuracy(np.array([k == n for _, k, n, *_ in rows])) for rows in (many(), photographs()))
+ALL = {"names": tuple(f"class {k}" for k in range(200))}
+"""What writes a run of as many classes as ImageNet-R has."""
+
+
+def test_the_line_needs_all_classes_on_both_sides(tmp_path):
+    rows, photos = many(1, classes=range(200)), photographs(range(200), 3, 1)
+    same = details(write(tmp_path / "same", rows, photos, **ALL))
+    accuracy, clean = (metrics.accuracy(np.array([k == n for _, k, n, *_ in images])) for images in (rows, photos))
     expected = metrics.beyond_line(clean, accuracy, metrics.REFERENCE_LINES["imagenet-r"])
     assert same.beyond_line.difference == expected
     assert same.beyond_line.expected == pytest.approx(accuracy.value - expected.value)
     assert same.beyond_line_unavailable is None
-    others = details(write(tmp_path / "others", many(), photographs(range(3))))
-    assert others.beyond_line is None
-    assert "of others, or not of all" in others.beyond_line_unavailable
-    assert "has none" in details(write(tmp_path / "none", many())).beyond_line_unavailable
+    for name, images, pictures, said in (
+        ("fewer", many(), photographs(), "all 200 classes of the set, and these images are of 8"),
+        ("others", rows, photographs(range(3)), "of others, or not of all"),
+        ("none", rows, (), "the run has none"),
+    ):
+        found = details(write(tmp_path / name, images, pictures, **ALL))
+        assert found.beyond_line is None
+        assert said in found.beyond_line_unavailable
+
+
+def test_the_distance_from_the_line_is_said(tmp_path):
+    summary = summarize(write(tmp_path / "run", many(1, classes=range(200)), photographs(range(200), 3, 1), **ALL))
+    found = summary.renditions.details.beyond_line
+    said = f"{percent(found.difference.value)} {interval(found.difference)} points beyond the {percent(found.expected)}"
+    assert said in " ".join(str(ResultTable(summary)).split())
+    assert said in Page(page_html(summary)).words
+    assert results(summary)["renditions"]["details"]["beyond_line"]["models"] == ("AlexNet", "ResNet-50", "ResNet-152")
 
 
 @pytest.mark.parametrize(("name", "said"), [*NO_REFERENCE_LINE.items(), ("mine", "No published models are known")])
@@ -234,7 +259,7 @@ def test_text_and_page_say_the_numbers(tmp_path):
             assert said in page
             assert said in piece
         assert f"{percent(one.aurra.value)} {interval(one.aurra)}" in page
-    for estimate in (found.balanced_accuracy, found.balanced.gap, found.beyond_line.difference):
+    for estimate in (found.balanced_accuracy, found.balanced.gap):
         assert f"{percent(estimate.value)} {interval(estimate)}" in page
         assert f"{percent(estimate.value)} {interval(estimate)}" in text
     assert f"{found.wrong[0].name} {found.wrong[0].n} times" in " ".join(text.split())
@@ -253,7 +278,7 @@ def test_results_hold_it_all(tmp_path):
     assert [one["name"] for one in plain["styles"]] == [one.name for one in found.styles]
     assert plain["styles"][0]["gap"]["value"] == found.styles[0].gap.value
     assert plain["by_style"][3]["right"] == list(found.by_style[3].right)
-    assert plain["beyond_line"]["models"] == ["AlexNet", "ResNet-50", "ResNet-152"]
+    assert plain["beyond_line"] is None
     assert plain["new_pairs"][0]["called_identifier"] == found.new_pairs[0].called_identifier
 
 

@@ -15,6 +15,7 @@ from oodometer.metrics import Comparison, Estimate, TwoWayFit
 from oodometer.metrics.reference_lines import NO_REFERENCE_LINE
 from oodometer.report.details import defined
 from oodometer.report.shift import Balanced, BeyondLine, ByStyle, NewPair, OfStyle, Pair, ShiftDetails, Wrong
+from oodometer.shifts import SHIFTED_SETS
 from oodometer.store import BenchmarkRecord, Table
 from oodometer.tables import of_clean
 from oodometer.types import CLEAN
@@ -180,7 +181,11 @@ def _beyond_line(name: str, shifted: _Side, clean: _Side | None) -> tuple[Beyond
         return None, NO_REFERENCE_LINE.get(name, "No published models are known for this set.")
     if clean is None:
         return None, "It needs clean images of the same classes, and the run has none."
-    if not np.array_equal(np.unique(shifted.labels), np.unique(clean.labels)):
+    whole = next(known.classes for known in SHIFTED_SETS.values() if known.benchmark == name)
+    found = np.unique(shifted.labels)
+    if len(found) < whole:
+        return None, f"The line is of all {whole:,} classes of the set, and these images are of {len(found):,}."
+    if not np.array_equal(found, np.unique(clean.labels)):
         return None, "It needs clean images of the same classes; those of this run are of others, or not of all."
     accuracy = metrics.accuracy(shifted.hits)
     difference = metrics.beyond_line(metrics.accuracy(clean.hits), accuracy, line)
