@@ -64,7 +64,8 @@ def read_video(place: Path, name: str) -> list[PIL.Image.Image]:
     Raises
     ------
     ImageError
-        If it is damaged, or is no video; the message names it.
+        If it is damaged, or is no video; the message names it. The usual codecs have no checksums: damage that leaves
+        something that can be decoded goes unseen.
     DatasetError
         If the system cannot give the file.
     MissingDataError
