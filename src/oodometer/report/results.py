@@ -5,7 +5,7 @@ the ends ``low`` and ``high`` of its 95 % interval, its standard error ``se`` an
 not exist is ``null``. The keys are the fields of ``Summary`` without the pictures, so ``summary.py`` describes them.
 
 Format history: 1 - first; 2 - intervals for the confidence, and losses, changes, severities, families and classes;
-3 - the shifted sets of a suite.
+3 - the shifted sets of a suite, and what is behind the accuracy on each (``shift.py`` describes it).
 """
 
 from __future__ import annotations
