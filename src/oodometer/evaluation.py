@@ -31,7 +31,7 @@ from oodometer.questions import questions
 from oodometer.road import Execution, Stage, drive, first_picture, repeat
 from oodometer.run import Run
 from oodometer.run_baseline import find_baseline, recorded
-from oodometer.running import RunningResult
+from oodometer.running import running_result
 from oodometer.store import ANSWERS, FORMAT, Manifest, ModelRecord, RunStore, Table
 from oodometer.types import UNLABELLED, AnsweringModel, Classifier, CorruptedDataset, LabelSpace, Protocol
 
@@ -298,7 +298,7 @@ def _fill(
     if earlier.images and len(done) < len(order):
         store.check_same_environment(manifest)
     shape = _check_same_model(model, benchmark, earlier, execution, store)
-    running = RunningResult(benchmark.conditions, space, baseline, earlier, labelled=benchmark.labelled)
+    running = running_result(benchmark, baseline, earlier)
     meter = Meter(execution.workers)
     held: list[Stage] = []
     for step in steps(store, benchmark, baseline, meter, observer):

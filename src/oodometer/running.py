@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from oodometer.datasets import SequenceSet
 from oodometer.errors import MetricError
 from oodometer.families import IMAGENET_C, SEVERITIES
 from oodometer.metrics import (
@@ -14,22 +15,76 @@ from oodometer.metrics import (
     Estimate,
     Misses,
     accuracy,
+    bounded_mean,
     mce_estimate,
     mean_corruption_error_estimate,
     mean_error_estimate,
 )
+from oodometer.metrics.sequences import is_noise, video_flip_rates
+from oodometer.plan import Benchmark
 from oodometer.store import Block, Table
 from oodometer.tables import of_clean, predictions, with_all_severities
 from oodometer.types import CLEAN, Condition
 
-__all__ = ["RunningResult"]
+__all__ = ["RunningFlips", "RunningResult", "running_result"]
+
+
+def running_result(benchmark: Benchmark, baseline: Baseline | None, earlier: Table) -> RunningResult | RunningFlips:
+    """Begin to add up the blocks of a benchmark, in its own label space.
+
+    Parameters
+    ----------
+    benchmark, baseline
+        What is evaluated, and what an mCE is divided by.
+    earlier
+        The predictions of an earlier process, if the run is continued.
+    """
+    space = benchmark.dataset.label_space.name
+    if isinstance(benchmark.dataset, SequenceSet):
+        return RunningFlips(benchmark.conditions, earlier, noise=is_noise(benchmark.dataset.perturbation))
+    return RunningResult(benchmark.conditions, space, baseline, earlier, labelled=benchmark.labelled)
+
+
+class RunningFlips:
+    """Adds up blocks of videos and says how often the prediction flips.
+
+    Parameters
+    ----------
+    conditions
+        The frames.
+    earlier
+        The predictions of an earlier process, if the run is continued.
+    noise
+        Whether frames are compared with the first.
+    """
+
+    def __init__(self, conditions: Sequence[Condition], earlier: Table, *, noise: bool) -> None:
+        self._conditions, self._noise = list(conditions), noise
+        self._scores: list[NDArray[np.float64]] = []
+        if earlier.images:
+            order = [earlier.conditions.index(condition) for condition in conditions]
+            self._scores.append(video_flip_rates(earlier.top[:, order, 0], noise))
+
+    def add(self, block: Block) -> None:
+        """Add the predictions of a block."""
+        if not block.images:
+            return
+        best = np.zeros((len(block.images), len(self._conditions)), dtype=np.int32)
+        for condition, _, scores, rows in block.scores:
+            best[slice(None) if rows is None else rows, self._conditions.index(condition)] = scores.top[:, 0]
+        self._scores.append(video_flip_rates(best, self._noise))
+
+    def __str__(self) -> str:
+        if not self._scores:
+            return ""
+        found = bounded_mean(np.concatenate(self._scores), 0, 1)
+        return f"flip rate {found.percent()} on {found.n} videos"
 
 
 class RunningResult:
     """Adds up blocks of one benchmark and says the headline number: mCE, mean corruption error, or accuracy.
 
-    Of images without labels it is how often the prediction is another one than for the clean image; without clean ones
-    it is nothing.
+    Of images without labels it is how often the prediction is another one than for the clean image.
 
     Parameters
     ----------
@@ -58,9 +113,8 @@ class RunningResult:
         self._label_space = label_space
         self._baseline = baseline if baseline and set(IMAGENET_C) <= set(baseline.errors) else None
         self._labelled = labelled
-        self._silent = not labelled and CLEAN not in conditions
         self._misses: list[NDArray[np.bool_]] = []
-        if earlier.images and not self._silent:
+        if earlier.images:
             order = [earlier.conditions.index(condition) for condition in self._conditions]
             best = predictions(earlier)
             misses = earlier.misses if labelled else best != of_clean(earlier, best)[:, None]
@@ -68,7 +122,7 @@ class RunningResult:
 
     def add(self, block: Block) -> None:
         """Add the predictions of a block."""
-        if not block.images or self._silent:
+        if not block.images:
             return
         shape = len(block.images), len(self._conditions)
         misses = np.ma.array(np.zeros(shape, dtype=np.bool_), mask=True)

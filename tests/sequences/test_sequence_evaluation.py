@@ -15,6 +15,9 @@ import oodometer
 from oodometer import SequenceRun, evaluate_sequences
 from oodometer.errors import ArgumentError, DatasetError, MetricError, StoreError
 from oodometer.families import IMAGENET_P
+from oodometer.running import RunningFlips
+from oodometer.scoring import Scores
+from oodometer.store import Block, Table
 
 OPTIONS = {"classes": 10, "progress": False}
 
@@ -435,3 +438,24 @@ def test_a_run_without_a_folder_lives_as_long_as_its_object(tmp_path):
     assert path.is_dir()
     del run
     assert not path.exists()
+
+
+@pytest.mark.parametrize("perturbation", ["tilt", "shot_noise"])
+@pytest.mark.parametrize("halves", [1, 2])
+def test_the_live_line_says_what_the_finished_run_says(tmp_path, perturbation, halves):
+    run = evaluate(Levels(), write_set(tmp_path / "p", drawn((perturbation,))))
+    record = run.manifest.benchmarks[0]
+    table = run.store.table(record.name, record.label_spaces[0])
+    parts = np.array_split(np.arange(len(table.images)), halves)
+    pieces = [
+        Table(tuple(table.images[i] for i in rows), table.labels[rows], table.conditions, table.top[rows], *[None] * 3)
+        for rows in parts
+    ]
+    nothing = Table((), table.labels[:0], (), table.top[:0, :0], *[None] * 3)
+    line = RunningFlips(table.conditions, pieces[0] if halves == 2 else nothing, noise=perturbation == "shot_noise")
+    last = pieces[-1]
+    scores = [Scores(last.top[:, k], *[None] * 3) for k in range(len(table.conditions))]
+    entries = tuple((c, "x", scores[k], None) for k, c in reversed(list(enumerate(table.conditions))))
+    line.add(Block(last.images, last.labels, entries))
+    assert str(line).startswith(f"flip rate {100 * run.flip_rates[perturbation].value:.1f} [")
+    assert str(line).endswith("on 6 videos")
