@@ -9,7 +9,8 @@ PHOTOGRAPHS is a folder of images, best of photographs as large as ImageNet's. S
 
 ``build`` (the default): the 15 corruptions x 5 severities of so many photographs, as files in the published layout, by
 ``oodometer.build``; alternately the same work without any file on the same number of threads (decode, corrupt, encode),
-of which the build is a multiple; CPU use; and what it comes to for the 50,000 images of ImageNet-C.
+of which the build is a multiple; the same work with each picture written straight to its place and nothing more, which
+is what the file system costs at least; CPU use; and what it comes to for the 50,000 images of ImageNet-C.
 ``stages``: where the time goes, on one thread, in milliseconds an image.
 ``memory``: the peak of memory of a fresh process, for so many photographs and for a quarter of them.
 ``script``: the way of the published script, on one thread: cell by cell, each image decoded again, corrupted by the
@@ -96,31 +97,41 @@ def built(work: Work, out: Path, limit: int) -> tuple[float, float, int]:
     return seconds, cpu, sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
 
 
-def unwritten(recipe: Recipe, workers: int) -> float:
-    """Return the seconds of the same work without files, on the same number of threads."""
+def plainly(recipe: Recipe, workers: int, out: Path | None = None) -> float:
+    """Return the seconds of the same work on the same number of threads, without files or with nothing but files."""
+    for cell, item in itertools.product(recipe.cells, recipe.items) if out else ():
+        (out / cell.folder / item.name).parent.mkdir(parents=True, exist_ok=True)
 
-    def through(item: Item) -> int:
+    def through(item: Item) -> None:
         image = recipe.source_image(item)
-        return sum(len(recipe.format.encoding.encode(recipe.picture(image, item, cell))) for cell in recipe.cells)
+        for cell in recipe.cells:
+            data = recipe.format.encoding.encode(recipe.picture(image, item, cell))
+            if out:
+                with open(f"{out}/{cell.folder}/{item.name}", "wb", buffering=0) as file:  # noqa: PTH123 - the fastest
+                    file.write(data)
 
     with ThreadPoolExecutor(workers) as pool:
-        return timed(lambda: sum(pool.map(through, recipe.items)))[0]
+        return timed(lambda: list(pool.map(through, recipe.items)))[0]
 
 
 def build(work: Work) -> dict[str, float]:
-    """Measure the build and the work without files, in turns."""
+    """Measure the build, the work without files, and that with plain files, in turns."""
     recipe = work.recipe()
-    runs, floors = [], []
+    runs, floors, plain = [], [], []
     built(work, work.folder(), 1)  # compiles
     for _ in range(work.rounds):
-        floors.append(unwritten(recipe, work.workers))
+        floors.append(plainly(recipe, work.workers))
         runs.append(built(work, work.folder(), work.limit))
+        plain.append(plainly(recipe, work.workers, work.folder()))
     seconds = statistics.median(run[0] for run in runs)
     figures = {
         "images a second": work.limit / seconds,
         "files a second": work.limit * len(recipe.cells) / seconds,
         "times decode + corrupt + encode": statistics.median(
             run[0] / floor for run, floor in zip(runs, floors, strict=True)
+        ),
+        "times, if files are written plainly and no more": statistics.median(
+            one / floor for one, floor in zip(plain, floors, strict=True)
         ),
         "processors in use": statistics.median(run[1] / run[0] for run in runs),
         "minutes for ImageNet-C": seconds / work.limit * IMAGENET / 60,

@@ -7,6 +7,7 @@ PHOTOGRAPHS is a folder of class folders named by wnid. Sections:
 
 ``pipeline``: corrupted images of 224 x 224 a second, decoding included, with a model that costs next to nothing.
 ``overhead``: the built-in model on the fly, beside the same model fed with ready-made arrays of the same batches.
+``noise``: by how much the built-in model's answers to the same pictures differ with the number of them in a batch.
 ``memory``: the peak of memory for all photographs beside that for half of them, with the same cheap model.
 
 Everything goes through ``oodometer.evaluate`` with its store, as a user's run does; 15 corruptions x 5 severities and
@@ -31,6 +32,7 @@ from machine import machine, print_table
 import oodometer
 from oodometer.families import IMAGENET_C, SEVERITIES
 from oodometer.models import load_model
+from oodometer.preprocess import PREPROCESS, apply
 
 CONDITIONS = 1 + len(IMAGENET_C) * len(SEVERITIES)
 
@@ -90,6 +92,27 @@ def overhead(data: Path, limit: int, rounds: int) -> dict[str, float]:
     return {"ratio": ratio}
 
 
+def noise(data: Path, limit: int, _: int) -> dict[str, float]:
+    """Measure the float noise: clean pictures one by one, and in greater batches."""
+    model, dataset = load_model("demo"), oodometer.open_dataset(data)
+    pictures = np.stack([apply(dataset.read(sample), PREPROCESS["imagenet224"]) for sample in dataset.samples[:limit]])
+
+    def answers(size: int) -> tuple[np.ndarray, np.ndarray]:
+        logits = np.concatenate([model.predict(pictures[at : at + size]) for at in range(0, limit, size)])
+        shares = np.exp(logits - logits.max(axis=1, keepdims=True), dtype=np.float64)
+        return logits, shares / shares.sum(axis=1, keepdims=True)
+
+    alone, lines, worst = answers(1), [], 0.0
+    for size in (2, 4, 16, 64):
+        logits, shares = answers(size)
+        off = [float(np.abs(a - b).max()) for a, b in zip((logits, shares), alone, strict=True)]
+        other = int((logits.argmax(axis=1) != alone[0].argmax(axis=1)).sum())
+        lines.append([size, f"{off[0]:.1e}", f"{off[1]:.1e}", f"{other} of {limit}"])
+        worst = max(worst, off[1])
+    print_table("Float noise, against one picture at a time", ["batch", "logit", "probability", "other class"], lines)
+    return {"probability": worst}
+
+
 def memory(data: Path, limit: int, _: int) -> dict[str, float]:
     """Measure the peak of memory in two fresh processes, for so many images and for half of them."""
     figures = {}
@@ -107,7 +130,7 @@ def _peak(data: Path, limit: int) -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-SECTIONS = {"pipeline": pipeline, "overhead": overhead, "memory": memory}
+SECTIONS = {"pipeline": pipeline, "overhead": overhead, "noise": noise, "memory": memory}
 
 
 def main() -> None:
