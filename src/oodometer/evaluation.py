@@ -19,6 +19,7 @@ import numpy as np
 
 from oodometer.benchmarks import Asked, Given, planned
 from oodometer.continuing import environment
+from oodometer.datasets import SequenceSet
 from oodometer.errors import ArgumentError, DatasetError, StoreError
 from oodometer.meter import Meter
 from oodometer.metrics import Baseline, BaselineSpec
@@ -39,6 +40,9 @@ __all__ = ["evaluate", "evaluate_benchmarks"]
 
 SAME_CONFIDENCE = 0.05
 """By what part two confidences of one model in one picture may differ: the float noise of another batch is below."""
+
+MOST_VIDEOS = 64
+"""How many videos a batch holds at most unless more are asked for: all frames of three blocks are in memory, 1 GB."""
 
 
 def evaluate(
@@ -269,6 +273,8 @@ def _sized(execution: Execution, store: RunStore, model: Classifier, benchmark: 
     """Settle on a batch size, if it was left to us: that of the run, so that it ends the same to the last digit."""
     found = store.read_manifest().batch_size if store.exists() else None
     most = len(benchmark.order) // 4  # so that a run is some blocks at least, and can be stopped between them
+    if isinstance(benchmark.dataset, SequenceSet):
+        most = min(most, MOST_VIDEOS)
     if not execution.automatic:
         return execution
     if found is None and isinstance(model, AnsweringModel):

@@ -23,6 +23,7 @@ import PIL.Image
 from numpy.typing import NDArray
 
 from oodometer.arguments import whole
+from oodometer.datasets import SequenceSet
 from oodometer.errors import DatasetError
 from oodometer.meter import Meter
 from oodometer.pictures import JPEG_QUALITY, Batch, Made, Pictures, Source, check_shapes, source_of
@@ -236,7 +237,8 @@ def _blocks(
     """Decode the images of a step, the next block while one is worked on.
 
     A block is decoded in pieces of a batch: as many as it takes for each condition to meet a batch of images, and at
-    least as many images as there are conditions, unless every image goes through all of them.
+    least as many images as there are conditions, unless every image goes through all of them. A video is a piece of its
+    own, since decoding it takes as long as many images.
     """
     left = iter(
         (place, sample)
@@ -245,8 +247,9 @@ def _blocks(
     )
     size, conditions = execution.batch_size, len(benchmark.conditions)
     images = size if step.each == conditions else min(max(size * conditions / step.each, conditions), MOST_IMAGES)
-    pieces = math.ceil(images / size)
-    decoded = ahead(pool, source.begin, iter(lambda: list(islice(left, size)), []), depth=pieces)
+    piece = 1 if isinstance(benchmark.dataset, SequenceSet) else size
+    pieces = math.ceil(images / piece)
+    decoded = ahead(pool, source.begin, iter(lambda: list(islice(left, piece)), []), depth=pieces)
     for block in iter(lambda: list(islice(decoded, pieces)), []):
         yield Pictures(
             start=block[0].start,
