@@ -34,6 +34,8 @@ def test_the_command_prints_what_the_run_keeps(data, tmp_path, capsys):
     assert run("report", tmp_path / "run") == 0
     assert capsys.readouterr().out == printed
     assert json.loads((tmp_path / "run" / "sequences.json").read_text()) == kept
+    assert run("report", tmp_path / "run", "--difficulty", "2") == 0
+    assert "2 before" in capsys.readouterr().out
     assert run("report", tmp_path / "run", "--baseline", tmp_path / "run") == 0
     assert "of fake-1000, with 95 %" in capsys.readouterr().out
 

@@ -102,16 +102,20 @@ def evaluate(model: str, data: str | None, out: str | None, baseline: str, **opt
 @click.command()
 @click.argument("run")
 @click.option("--baseline", help="As for evaluate; default: the one that the run was made with.")
-def report(run: str, baseline: str | None) -> None:
+@click.option("--difficulty", type=click.IntRange(1, 3), help="Of a run over sequences, as for sequences; default: 1.")
+def report(run: str, baseline: str | None, difficulty: int | None) -> None:
     """Rebuild the table, report.html and results.json of RUN from its store alone; of sequences, sequences.json."""
+    from oodometer.errors import ArgumentError
     from oodometer.run import Run
     from oodometer.sequences import holds_sequences
 
     if holds_sequences(run):
         from oodometer.cli.evaluate_sequences import finish
 
-        finish(run, baseline)
+        finish(run, baseline, difficulty or 1)
         return
+    if difficulty is not None:
+        raise ArgumentError(f"--difficulty goes with a run over sequences, and {run} is none.")
     _finish(Run(run), saved=True, baseline=baseline)
 
 

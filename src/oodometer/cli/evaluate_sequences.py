@@ -65,13 +65,13 @@ def sequences(
     _end(run, saved=out is not None, difficulty=difficulty)
 
 
-def finish(path: str, baseline: str | None) -> None:
+def finish(path: str, baseline: str | None, difficulty: int) -> None:
     """Print the table of a run, and write its numbers again."""
     from oodometer.sequences import SequenceRun
 
     run = SequenceRun(path)
-    click.echo(str(run.table(baseline)))
-    _end(run, saved=True, baseline=baseline)
+    click.echo(str(run.table(baseline, difficulty)))
+    _end(run, saved=True, baseline=baseline, difficulty=difficulty)
 
 
 def _end(run: Any, *, saved: bool, baseline: str | None = None, difficulty: int = 1) -> None:  # noqa: ANN401

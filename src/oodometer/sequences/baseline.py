@@ -48,7 +48,7 @@ SequenceBaselineSpec: typing.TypeAlias = str | os.PathLike[str] | Mapping[str, A
 
 
 def find_baseline(
-    spec: SequenceBaselineSpec, parts: Sequence[OfPerturbation], difficulty: int
+    spec: SequenceBaselineSpec, parts: Sequence[OfPerturbation], difficulty: int | None = None
 ) -> SequenceBaseline | None:
     """Find a baseline.
 
@@ -60,7 +60,7 @@ def find_baseline(
     parts
         What is to be measured by it; a run of another label space or protocol is refused.
     difficulty
-        That of the numbers.
+        That of the numbers. Without it the numbers of a file are of any, and those of a run of difficulty 1.
 
     Raises
     ------
@@ -74,11 +74,11 @@ def find_baseline(
     if spec is None or spec == "none":
         return None
     if isinstance(spec, str | os.PathLike) and os.fspath(spec) and (Path(spec) / "manifest.json").is_file():
-        return _measured(Path(spec), parts, difficulty)
+        return _measured(Path(spec), parts, difficulty or 1)
     if isinstance(spec, Mapping) and "run" in spec:
-        return _again(spec, parts, difficulty)
+        return _again(spec, parts, difficulty or 1)
     baseline = spec if isinstance(spec, SequenceBaseline) else _from_content(*_content(spec))
-    if baseline.difficulty != difficulty:
+    if difficulty not in (baseline.difficulty, None):
         raise MetricError(
             f"The baseline {baseline.name} has numbers of difficulty {baseline.difficulty}, and these results are of "
             f"difficulty {difficulty}."

@@ -122,4 +122,4 @@ def _recorded_before(out: str | os.PathLike[str] | None) -> dict[str, Any] | Non
 
 def _baseline(spec: SequenceBaselineSpec, benchmarks: list[plan.Benchmark]) -> SequenceBaseline | None:
     """Find the baseline before any work, so that one that does not fit costs nothing."""
-    return find_baseline(spec, [planned_scores(benchmark.record()) for benchmark in benchmarks], difficulty=1)
+    return find_baseline(spec, [planned_scores(benchmark.record()) for benchmark in benchmarks])

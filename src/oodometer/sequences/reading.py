@@ -29,7 +29,7 @@ NO_BASELINE = (
     "There is no baseline, so there is no mFR and no mT5D. They are relative to AlexNet, whose flip rates were "
     "published in no file; give the run of a baseline (--baseline RUN), or a file of its numbers."
 )
-NO_TOP5 = "It needs the five best classes of every frame, which this model or its label space does not give."
+NO_TOP5 = "There is no T5D: it needs the five best classes of every frame, and here there are fewer, or one alone."
 
 
 def summarize(store: RunStore, baseline: SequenceBaselineSpec = None, difficulty: int = 1) -> SequenceSummary:
@@ -210,7 +210,12 @@ def _notes(
         )
     videos = max(len(part.images) for part in parts)
     if videos < _FEW:
-        yield f"These are at most {count(videos, 'video')} for a perturbation; published numbers rest on 50,000."
+        yield (
+            f"These are at most {count(videos, 'video')} for a perturbation; ImageNet-P is made of the 50,000 "
+            "validation images."
+        )
+    if any(part.images and part.distances is None for part in parts):
+        yield NO_TOP5
     if reason:
         yield f"The baseline that the run was made with does not serve here: {reason}"
     elif baseline is None:
