@@ -14,7 +14,7 @@ from oodometer.errors import ArgumentError
 from oodometer.inputs import open_clean, open_data, open_shifted
 from oodometer.plan import Benchmark
 from oodometer.prebuilt import Settled, settle
-from oodometer.shifts import OWN_NAME, SHIFTED_SETS
+from oodometer.shifts import OWN_NAME, SHIFTED_SETS, name_of
 from oodometer.types import CorruptedDataset, Dataset, LabelSpace, Protocol
 
 __all__ = ["Asked", "Given", "planned"]
@@ -91,15 +91,13 @@ def planned(asked: Asked, answers: str | None) -> list[Benchmark]:
 
 
 def _shifted(sets: Mapping[str, Dataset], protocol: Protocol, whole: LabelSpace, limit: int | None) -> list[Benchmark]:
-    return [plan.shifted(_name(key), dataset, protocol, whole, limit) for key, dataset in sets.items()]
-
-
-def _name(key: str) -> str:
-    return SHIFTED_SETS[key].benchmark if key in SHIFTED_SETS else key
+    return [plan.shifted(name_of(key), dataset, protocol, whole, limit) for key, dataset in sets.items()]
 
 
 def _sorted_out(asked: Asked) -> tuple[Asked, dict[str, Given]]:
     """Find what the data are and which shifted sets there are, in whichever way they were given."""
+    if not isinstance(asked.suite, Mapping) or not all(isinstance(key, str) for key in asked.suite):
+        raise ArgumentError(f"A suite maps names to sets, such as {{'r': 'path/to/imagenet-r'}}; not {asked.suite!r}.")
     sets = dict(asked.suite)
     taken = {"imagenet-1k", "imagenet-c", "clean", *(known.benchmark for known in SHIFTED_SETS.values())}
     for key in sets:

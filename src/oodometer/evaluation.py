@@ -170,7 +170,7 @@ def evaluate(
         out=out,
         clean=clean,
         imagenet_r=imagenet_r,
-        suite=suite or {},
+        suite={} if suite is None else suite,
         labels=labels,
         classes=classes,
         label_space=label_space,

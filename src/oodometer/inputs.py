@@ -19,7 +19,7 @@ from oodometer.datasets import (
 )
 from oodometer.errors import ArgumentError, DatasetError, OodometerError
 from oodometer.outfolder import check_apart
-from oodometer.shifts import SHIFTED_SETS
+from oodometer.shifts import SHIFTED_SETS, name_of, title_of
 from oodometer.types import UNLABELLED, CorruptedDataset, Dataset, LabelSpace
 
 __all__ = ["open_clean", "open_data", "open_shifted"]
@@ -131,6 +131,8 @@ def open_shifted(
     if isinstance(data, (str, os.PathLike)):
         _check_apart(out, path_of(data))
         found = open_dataset(_spec(key, data), **_classes(key, whole, labels))
+    elif not hasattr(data, "samples"):
+        raise ArgumentError(f"{title_of(name_of(key))} must be a folder or a Dataset, not {data!r}.")
     if isinstance(found, CorruptedDataset):
         raise ArgumentError(f"{found.name} holds corrupted images: give them as the data, or as c in a suite.")
     _check_labelled(found, "")
@@ -165,8 +167,7 @@ def _classes(key: str, whole: LabelSpace, labels: str | Path | Mapping[str, int 
 def _among(whole: LabelSpace, labels: Sequence[int], key: str) -> LabelSpace:
     """Return the classes that occur, as a mask over all."""
     there = tuple(sorted(set(labels)))
-    name = SHIFTED_SETS[key].benchmark if key in SHIFTED_SETS else key
-    return whole if len(there) == whole.width else LabelSpace(name, whole.classes, whole.names, there)
+    return whole if len(there) == whole.width else LabelSpace(name_of(key), whole.classes, whole.names, there)
 
 
 def _opens_unlabelled(data: str | os.PathLike[str]) -> bool:

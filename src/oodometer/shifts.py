@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-__all__ = ["OWN_NAME", "SHIFTED_SETS", "ShiftedSet", "title_of"]
+__all__ = ["OWN_NAME", "SHIFTED_SETS", "ShiftedSet", "name_of", "title_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,3 +34,8 @@ OWN_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,39}")
 def title_of(benchmark: str) -> str:
     """Return what people call a set, by its name in a run; one of the user's own keeps its name."""
     return next((known.title for known in SHIFTED_SETS.values() if known.benchmark == benchmark), benchmark)
+
+
+def name_of(key: str) -> str:
+    """Return what a set is called in a run, by its name in a suite."""
+    return SHIFTED_SETS[key].benchmark if key in SHIFTED_SETS else key

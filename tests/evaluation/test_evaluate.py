@@ -542,6 +542,9 @@ BAD_ARGUMENTS = [
     {"data": 5},
     {"data": ""},
     {"imagenet_r": 5},
+    {"suite": 5},
+    {"suite": {"a": 5}},
+    {"suite": {5: "a"}},
     {"baseline": 5},
 ]
 
