@@ -145,6 +145,34 @@ def test_the_error_of_a_ratio_of_two_runs_is_that_of_the_bootstrap(greatest):
     assert exact.se == pytest.approx(bootstrap_se(rng, with_exact, 300), rel=0.08)
 
 
+def draw_benchmark(rng, images, rate=0.15, pairs=30):
+    """Draw flip rates of ten perturbations, where few images flicker, but under everything; and of a worse model."""
+    prone = np.minimum(rng.gamma(0.3, rate / 0.3, images), 1)
+    shares = [np.clip(prone * rng.uniform(0.3, 1.7, images), 0, 1) for _ in range(10)]
+    mine = {f"p{k}": rng.binomial(pairs, share) / pairs for k, share in enumerate(shares)}
+    worse = {name: np.clip(scores + rng.binomial(pairs, 0.02, images) / pairs, 0, 1) for name, scores in mine.items()}
+    return mine, worse
+
+
+def test_the_intervals_hold_the_truth():
+    rng = np.random.default_rng(0)
+    mine, worse = draw_benchmark(rng, 200_000)
+    mean, first = np.mean([scores.mean() for scores in mine.values()]), mine["p0"].mean()
+    ratio = np.mean([mine[name].mean() / worse[name].mean() for name in mine])
+    images = tuple(map(str, range(100)))
+    held = np.zeros(3)
+    for _ in range(300):
+        mine, worse = draw_benchmark(rng, 100)
+        divisors = {name: scores.mean() for name, scores in worse.items()}
+        sample = Sample(images, {name: scores[:, None] for name, scores in worse.items()}, None)
+        relative = relative_score_estimate(mine, divisors, 1, images, sample)
+        found = (mean_score_estimate(mine, 1), score_estimate(mine["p0"], 1, 30), relative)
+        held += [one.low <= truth <= one.high for one, truth in zip(found, (mean, first, ratio), strict=True)]
+    # 95 % is promised; of 300 draws the share is known to within 2.5 points.
+    assert (held / 300 > 0.92).all()
+    assert (held / 300 < 0.995).all()
+
+
 def test_one_perturbation_has_the_mean_of_its_videos_alone():
     column = np.ma.array([0.5, 0.25, 9.0], mask=[False, False, True])
     estimate = score_estimate(column, 1)

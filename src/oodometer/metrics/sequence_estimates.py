@@ -7,6 +7,9 @@ All frames of a video count as one outcome, and so do all videos of one image: w
 image does so under every perturbation. So the image is the sampling unit, as for ImageNet-C, and the estimators are the
 same: ``bounded_mean`` where every image has every video, else ``incomplete.spread``; relative to a baseline that was
 measured itself, ``measured.ratio_estimate``, the delta method.
+
+In simulations in which a few images flicker under everything and most never do (``tests/sequences``) these intervals
+hold the truth in 94 to 98 % of benchmarks of 100 images and more, and in 90 to 97 % of 20, where flips are rare.
 """
 
 from __future__ import annotations
