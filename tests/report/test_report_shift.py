@@ -183,6 +183,12 @@ def test_the_distance_from_the_line_is_said(tmp_path):
     assert results(summary)["renditions"]["details"]["beyond_line"]["models"] == ("AlexNet", "ResNet-50", "ResNet-152")
 
 
+def test_a_gap_over_few_of_the_classes_is_none(tmp_path):
+    for classes, there in ((3, False), (4, True)):
+        found = details(write(tmp_path / f"{classes}", many(), photographs(range(classes))))
+        assert (found.balanced is not None) == there
+
+
 @pytest.mark.parametrize(("name", "said"), [*NO_REFERENCE_LINE.items(), ("mine", "No published models are known")])
 def test_without_a_line_the_reason_is_said(tmp_path, name, said):
     summary = summarize(write(tmp_path / "run", many(), photographs(), name=name))

@@ -11,7 +11,10 @@ __all__ = ["Balanced", "BeyondLine", "ByStyle", "NewPair", "OfStyle", "Pair", "S
 
 @dataclass(frozen=True, slots=True)
 class Balanced:
-    """The accuracies with every class counted alike, over the ``classes`` that both clean and shifted images have."""
+    """The accuracies with every class counted alike, over the ``classes`` that both clean and shifted images have.
+
+    Where these are fewer than half of the shifted classes there is none: it would tell of them, and not of the set.
+    """
 
     classes: int
     accuracy: Estimate

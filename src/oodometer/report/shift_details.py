@@ -101,9 +101,9 @@ def _side(table: Table) -> _Side:
 
 
 def _balanced(shifted: _Side, clean: _Side) -> Balanced | None:
-    """Compare over the classes of both, every class counted alike; ``None`` if there are none."""
+    """Compare over the classes of both, every class counted alike; ``None`` if these are too few."""
     common = np.intersect1d(shifted.labels, clean.labels).tolist()
-    if not common:
+    if 2 * len(common) < len(np.unique(shifted.labels)):
         return None
     alike = dict.fromkeys(common, 1.0)
     return Balanced(
