@@ -364,6 +364,7 @@ def _check_same_model(
 
 
 def _manifest(model: Classifier, benchmarks: Sequence[Benchmark], baseline: Baseline | None) -> Manifest:
+    files = any(isinstance(b.dataset, SequenceSet) and b.dataset.from_files for b in benchmarks)
     return Manifest(
         format=FORMAT,
         model=_describe(model),
@@ -371,7 +372,7 @@ def _manifest(model: Classifier, benchmarks: Sequence[Benchmark], baseline: Base
         baseline=recorded(baseline),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         command=_text(shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])),
-        environment=environment("torch") | _texts(getattr(model, "environment", {})),
+        environment=environment("torch", *(("av",) if files else ())) | _texts(getattr(model, "environment", {})),
     )
 
 

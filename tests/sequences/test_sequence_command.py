@@ -25,7 +25,7 @@ def test_the_command_prints_what_the_run_keeps(data, tmp_path, capsys):
     command = ("sequences", "fake", "--data", data, "-o", tmp_path / "run")
     assert run(*command, "--json", tmp_path / "out.json") == 0
     printed = capsys.readouterr().out
-    for words in ("Model", "shot_noise_2", "the one before", "Mean flip rate over 2 of 10, percent", "sequences.json"):
+    for words in ("Model", "shot_noise_2", "the one before", "Mean flip rate over 2 of 10", "sequences.json"):
         assert words in printed
     kept = json.loads((tmp_path / "run" / "sequences.json").read_text())
     assert kept == json.loads((tmp_path / "out.json").read_text())

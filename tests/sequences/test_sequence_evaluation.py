@@ -104,6 +104,8 @@ def test_files_give_what_folders_give(tmp_path):
     assert folders.flip_rates == files.flip_rates
     assert files.flip_rates["tilt"].value == pytest.approx((0.5 + 1) / 2)
     assert folders.top5_distances == files.top5_distances
+    assert "av" in files.manifest.environment  # its version decides over pixels
+    assert "av" not in folders.manifest.environment
 
 
 def test_a_preprocessing_is_of_every_frame(tmp_path):
@@ -284,8 +286,8 @@ def test_fewer_than_ten_are_no_mean_flip_rate(tmp_path):
     with pytest.raises(MetricError, match=r"mean over 10 perturbations.* no gaussian_noise"):
         run.mean_flip_rate()
     text = " ".join(str(run.table(baseline={"name": "x", "flip_rates": {"tilt": 0.5, "snow": 1.0}})).split())
-    assert "Mean flip rate over 2 of 10, percent 66.7" in text
-    assert "Relative flip rate over 2 of 10 (baseline x), percent 100.0" in text  # of 133.3 and 66.7
+    assert "Mean flip rate over 2 of 10 66.7" in text
+    assert "Relative flip rate over 2 of 10 (baseline x) 100.0" in text  # of 133.3 and 66.7
     assert "mFR" not in text
 
 

@@ -50,6 +50,11 @@ class SequenceSet:
     frames: int
     notes: tuple[str, ...] = ()
 
+    @property
+    def from_files(self) -> bool:
+        """Whether there are video files, whose pixels depend on who decodes them."""
+        return any(is_video_name(sample.id) for sample in self.samples)
+
     def read(self, sample: Sample) -> list[PIL.Image.Image]:
         """Read the frames of one video, mode RGB.
 

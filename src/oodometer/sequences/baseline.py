@@ -184,13 +184,17 @@ def _measured(path: Path, parts: Sequence[OfPerturbation], difficulty: int) -> S
     videos = sum(len(part.images) for part in theirs)
     return SequenceBaseline(
         name=store.read_manifest().model.name,
-        source=f"run {path.absolute().name}: {videos:,} videos, {theirs[0].record.protocol.label}",
+        source=f"run {path.absolute().name}: {videos:,} videos of {_data(theirs[0])}, {theirs[0].record.protocol.label}",
         flip_rates={key: float(scores.mean()) for key, scores in flips.items()},
         top5_distances={key: float(FARTHEST * scores.mean()) for key, scores in distances.items()},
         difficulty=difficulty,
         flips=_sample(theirs, flips, path, same=same),
         distances=_sample(ranked, distances, path, same=same),
     )
+
+
+def _data(part: OfPerturbation) -> str:
+    return part.record.dataset.partition("/")[0]
 
 
 def _sample(parts: Sequence[OfPerturbation], scores: Mapping[str, Any], path: Path, *, same: bool) -> Sample | None:

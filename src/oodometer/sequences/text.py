@@ -126,13 +126,13 @@ def _relative(summary: SequenceSummary, name: str) -> Table:
 def _numbers(summary: SequenceSummary) -> Table:
     """Tabulate the numbers that a run is quoted by."""
     table = table_grid()
-    for heading in ("", "value", "95 % interval", "images", "better"):
-        table.add_column(heading, justify="left" if not heading else "right")
+    for heading in ("in percent (T5D itself: 0 to 18)", "value", "95 % interval", "images", "better"):
+        table.add_column(heading, justify="left" if heading.startswith("in") else "right")
     over = f" over {summary.over}"
-    _add(table, f"Mean flip rate{over}, percent", summary.mean_flip_rate, percent)
+    _add(table, f"Mean flip rate{over}", summary.mean_flip_rate, percent)
     _add(table, f"Mean T5D{over}", summary.mean_top5_distance, decimal)
     if summary.baseline is not None:
-        of = f"(baseline {safe_text(summary.baseline.name, 30)}), percent"
+        of = f"(baseline {safe_text(summary.baseline.name, 30)})"
         named = ("mFR", "mT5D") if summary.whole else (f"Relative flip rate{over}", f"Relative T5D{over}")
         _add(table, f"{named[0]} {of}", summary.mfr, percent)
         _add(table, f"{named[1]} {of}", summary.mt5d, percent)
