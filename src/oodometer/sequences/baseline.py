@@ -181,10 +181,10 @@ def _measured(path: Path, parts: Sequence[OfPerturbation], difficulty: int) -> S
     ranked = [part for part in theirs if part.distances is not None]
     flips = {part.key: part.flips for part in theirs}
     distances = {part.key: part.distances / FARTHEST for part in ranked if part.distances is not None}
-    videos = sum(len(part.images) for part in theirs)
+    what = f"{sum(len(part.images) for part in theirs):,} videos of {_data(theirs[0])}"
     return SequenceBaseline(
         name=store.read_manifest().model.name,
-        source=f"run {path.absolute().name}: {videos:,} videos of {_data(theirs[0])}, {theirs[0].record.protocol.label}",
+        source=f"run {path.absolute().name}: {what}, {theirs[0].record.protocol.label}",
         flip_rates={key: float(scores.mean()) for key, scores in flips.items()},
         top5_distances={key: float(FARTHEST * scores.mean()) for key, scores in distances.items()},
         difficulty=difficulty,
