@@ -21,7 +21,7 @@ method from the curvature of the penalised likelihood, on the logit scale. It ta
 as right: where a style is hard for some classes alone, the adjusted accuracy is only its mean as the model sees it.
 
 In simulations of benchmarks like ImageNet-R, whole and in parts (``tests/metrics/test_two_way.py``), these intervals
-hold the truth in 93 to 98 %.
+hold the truth in 94 to 98 %.
 
 Newton's method on the counts of each class and style; nothing is drawn at random.
 """
