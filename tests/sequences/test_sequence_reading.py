@@ -7,7 +7,7 @@ import PIL.Image
 import pytest
 from made_sequences import frame, write_mp4, write_set, write_video
 
-from oodometer.datasets import custom, open_sequences
+from oodometer.datasets import custom, open_dataset, open_sequences
 from oodometer.datasets.sequences import split_difficulty
 from oodometer.errors import DatasetError, ImageError, MissingDataError
 
@@ -212,3 +212,15 @@ def test_without_pyav_files_cannot_be_read_and_frames_can(tmp_path, monkeypatch)
     assert levels(one.read(one.samples[0])) == [1, 2, 3]
     with pytest.raises(MissingDataError, match=r"pip install 'oodometer\[video\]'"):
         opened(tmp_path / "files")
+
+
+def test_who_takes_sequences_for_images_is_told(tmp_path):
+    write_set(tmp_path / "frames", {"tilt": TWO, "shot_noise_2": TWO})
+    write_mp4(tmp_path / "files" / "tilt" / "n0" / "a.mp4", [frame(1, 32), frame(2, 32)])
+    (tmp_path / "files" / "snow").mkdir()
+    for part in ("frames", "files"):
+        with pytest.raises(DatasetError, match="`oodometer sequences` evaluates it"):
+            open_dataset(tmp_path / part)
+    with pytest.raises(DatasetError) as error:
+        open_dataset(tmp_path)
+    assert "sequences`" not in str(error.value)

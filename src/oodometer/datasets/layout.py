@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from oodometer.datasets.label_spaces import imagenet1k
+from oodometer.datasets.sequences import hint
 from oodometer.errors import DatasetError
 from oodometer.families import EXTRA, FAMILIES, IMAGENET_C, SEVERITIES
 from oodometer.types import LabelSpace
@@ -44,7 +45,7 @@ def by_class_folder(root: Path, folders: Sequence[str], ids: Sequence[str], spac
     if unknown:
         raise DatasetError(
             f"{root} has {len(unknown)} folder(s) that are not classes of {space.name}: {some(unknown)}. "
-            f"{_hint(root, unknown, space)} {_EXPECTED}"
+            f"{_hint(root, unknown, space)}{hint(unknown)} {_EXPECTED}"
         )
     if loose:
         raise DatasetError(

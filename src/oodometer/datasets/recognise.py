@@ -16,6 +16,7 @@ from oodometer import arguments
 from oodometer.datasets.label_spaces import imagenet1k, imagenet_a, imagenet_r
 from oodometer.datasets.manifest import BUILD, is_build
 from oodometer.datasets.scan import is_folder, is_image_name, visible
+from oodometer.datasets.sequences import hint
 from oodometer.errors import DatasetError
 from oodometer.families import FAMILIES, GROUPS, SEVERITIES
 
@@ -113,9 +114,10 @@ def recognise(path: str | os.PathLike[str]) -> Look:
         return _look("webdataset", place)
     found = _descend(place)
     if found is None:
+        names = [entry.name for entry in visible(place)]
         raise DatasetError(
             f"{place} holds nothing that counts as a data set: no images, tar, Parquet, Arrow or npy files that are "
-            "known. Known are: " + "; ".join(KINDS.values()) + "."
+            "known. Known are: " + "; ".join(KINDS.values()) + "." + hint(names)
         )
     return _look(*found)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from oodometer.errors import DatasetError, ImageError
 from oodometer.families import IMAGENET_P, IMAGENET_P_VALIDATION
 from oodometer.types import UNLABELLED, LabelSpace, Sample
 
-__all__ = ["MOST_FRAMES", "SequenceSet", "open_sequences", "split_difficulty"]
+__all__ = ["MOST_FRAMES", "SequenceSet", "hint", "open_sequences", "split_difficulty"]
 
 _PUBLISHED = IMAGENET_P + IMAGENET_P_VALIDATION
 
@@ -110,6 +110,13 @@ def open_sequences(root: str | os.PathLike[str], label_space: LabelSpace) -> tup
     _check_names(list(found))
     order = sorted(found, key=lambda place: _order(_name(place)))
     return tuple(_opened(place, found[place], folder, label_space) for place in order)
+
+
+def hint(names: Iterable[str]) -> str:
+    """Return a sentence for who takes a folder of sequences for images, by the names in it; empty if it is none."""
+    if not any(_is_published(name) for name in names):
+        return ""
+    return " If it is ImageNet-P, or holds other videos of perturbations, `oodometer sequences` evaluates it."
 
 
 def split_difficulty(name: str) -> tuple[str, int | None]:
