@@ -291,6 +291,13 @@ def test_fewer_than_ten_are_no_mean_flip_rate(tmp_path):
     assert "mFR" not in text
 
 
+def test_names_from_outside_do_nothing_to_a_page_or_a_terminal(tmp_path):
+    run = evaluate(Levels(name="<b>\x1b[2J"), write_set(tmp_path / "p", {"tilt": VIDEOS}))
+    assert "\x1b" not in str(run.table())
+    assert "<b>" not in run._repr_html_()
+    assert "&lt;b&gt;" in run._repr_html_()
+
+
 def test_without_a_baseline_there_is_no_mfr(ten):
     run = evaluate(Levels(), ten)
     with pytest.raises(MetricError, match="AlexNet, whose flip rates were published in no file"):

@@ -197,6 +197,18 @@ def test_a_file_with_another_number_of_frames_is_an_error_that_names_it(tmp_path
         one.read(one.samples[3])
 
 
+def test_an_empty_file_and_a_link_to_nowhere_are_errors_that_name_them(tmp_path):
+    for name in "bc":
+        write_mp4(tmp_path / "tilt" / "n0" / f"{name}.mp4", [frame(k, 32) for k in range(3)])
+    (tmp_path / "tilt" / "n0" / "a.mp4").touch()
+    (tmp_path / "tilt" / "n0" / "d.mp4").symlink_to("nowhere")
+    (one,) = opened(tmp_path)
+    assert one.frames == 3
+    for sample in (one.samples[0], one.samples[3]):
+        with pytest.raises(ImageError, match=f"tilt/{sample.id}: it is empty, or a link to nowhere"):
+            one.read(sample)
+
+
 def test_files_that_do_not_agree_are_refused(tmp_path):
     for name, frames in (("a", 3), ("b", 2)):
         write_mp4(tmp_path / "tilt" / "n0" / f"{name}.mp4", [frame(k, 32) for k in range(frames)])

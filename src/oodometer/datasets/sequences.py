@@ -67,7 +67,7 @@ class SequenceSet:
         MissingDataError
             If it is a file, and PyAV is not installed.
         """
-        frames = read_video(self.root / sample.id, f"{self.perturbation}/{sample.id}")
+        frames = _read(self.root, self.perturbation, sample)
         if len(frames) != self.frames:
             raise ImageError(
                 f"The video {self.perturbation}/{sample.id} has {len(frames)} frames where others have {self.frames}."
@@ -204,7 +204,7 @@ def _opened(place: Path, videos: Mapping[str, _Found], root: Path, space: LabelS
     name = _name(place)
     samples = tuple(Sample(id_, UNLABELLED, video.size) for id_, video in sorted(videos.items()))
     counts = {id_: video.frames for id_, video in videos.items() if video.frames is not None}
-    frames = _counted(name, counts) if counts else _probed(place, name, [sample.id for sample in samples])
+    frames = _counted(name, counts) if counts else _probed(place, name, samples)
     if not 2 <= frames <= MOST_FRAMES:
         raise DatasetError(
             f"The videos of {name} in {place} have {frames} frame(s); expected 2 to {MOST_FRAMES}, of which one is "
@@ -228,13 +228,21 @@ def _counted(name: str, counts: Mapping[str, int]) -> int:
     return most
 
 
-def _probed(place: Path, name: str, ids: Sequence[str]) -> int:
+def _read(root: Path, perturbation: str, sample: Sample) -> list[PIL.Image.Image]:
+    name = f"{perturbation}/{sample.id}"
+    if sample.size == 0:
+        raise ImageError(f"Cannot read the video {name}: it is empty, or a link to nowhere.")
+    return read_video(root / sample.id, name)
+
+
+def _probed(place: Path, name: str, samples: Sequence[Sample]) -> int:
     """Read a few video files for their number of frames: whole, since what the files say of it may be wrong."""
     found: dict[str, int] = {}
     reasons = []
-    for id_ in [ids[k * len(ids) // _TRIED] for k in range(_TRIED)] if len(ids) > _TRIED else ids:
+    for k in range(min(len(samples), _TRIED)):
+        sample = samples[k * len(samples) // min(len(samples), _TRIED)]
         try:
-            found[id_] = len(read_video(place / id_, f"{name}/{id_}"))
+            found[sample.id] = len(_read(place, name, sample))
         except ImageError as error:
             reasons.append(str(error))
         if len(found) == _PROBED:

@@ -148,6 +148,9 @@ class SequenceRun:
         """Hold on to what a temporary folder lives as long as."""
         self._alive = owner
 
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
     def __repr__(self) -> str:
         return f"SequenceRun({str(self.path)!r}, model={self.manifest.model.name!r})"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -19,7 +20,7 @@ __all__ = ["SequenceTable"]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SequenceTable:
-    """The numbers of a run over sequences as a table; ``str`` and ``print`` give plain text."""
+    """The numbers of a run over sequences as a table; ``str``, ``print`` and a notebook give plain text."""
 
     summary: SequenceSummary
 
@@ -28,6 +29,9 @@ class SequenceTable:
 
     def __repr__(self) -> str:
         return str(self)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
 
 
 def _parts(summary: SequenceSummary) -> Iterator[RenderableType]:
