@@ -1,0 +1,272 @@
+"""Tables for papers, of one or several runs: LaTeX, Markdown and CSV, from the stores alone.
+
+The ImageNet-C table has the columns of Hendrycks & Dietterich (ICLR 2019) and of AugMix (Hendrycks et al., ICLR 2020):
+clean error, mCE, and the CE of the 15 corruptions in the published order by family. The ImageNet-R table has those of
+Hendrycks et al. (ICCV 2021), all of them errors: ImageNet-200, ImageNet-R, and the gap.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from oodometer.comparison.reading import C, R, check_comparable
+from oodometer.errors import ArgumentError, MetricError
+from oodometer.families import FAMILIES
+from oodometer.metrics import BaselineSpec, Estimate
+from oodometer.metrics.intervals import complement
+from oodometer.outfolder import write_atomically
+from oodometer.report import Summary
+from oodometer.report.words import UNDEFINED, percent
+from oodometer.run import Run
+
+__all__ = ["PaperTable", "paper_tables", "write_tables"]
+
+_SHORT = {
+    "gaussian_noise": "Gauss.",
+    "shot_noise": "Shot",
+    "impulse_noise": "Impulse",
+    "defocus_blur": "Defocus",
+    "glass_blur": "Glass",
+    "motion_blur": "Motion",
+    "zoom_blur": "Zoom",
+    "snow": "Snow",
+    "frost": "Frost",
+    "fog": "Fog",
+    "brightness": "Bright",
+    "contrast": "Contrast",
+    "elastic_transform": "Elastic",
+    "pixelate": "Pixel",
+    "jpeg_compression": "JPEG",
+}
+"""The headings of the papers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A number of every run; less of it is better. ``group`` stands above several columns."""
+
+    title: str
+    group: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PaperTable:
+    """Estimates by run and column, all of them fractions that are printed in percent, to one decimal.
+
+    ``name`` is that of its files, ``caption`` says what was measured and how.
+    """
+
+    name: str
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[str, tuple[Estimate | None, ...]], ...]
+
+    def latex(self, *, intervals: bool = False) -> str:
+        """Return the table for the package booktabs, the best of each column in bold."""
+        groups = [(group, len(list(columns))) for group, columns in itertools.groupby(c.group for c in self.columns)]
+        heads = [
+            rf"\multicolumn{{{n}}}{{c}}{{{_tex(group)}}}" if group else " & ".join([""] * n) for group, n in groups
+        ]
+        ends = list(itertools.accumulate((n for _, n in groups), initial=2))
+        rules = [
+            rf"\cmidrule(lr){{{a}-{b - 1}}}" for (group, _), a, b in zip(groups, ends, ends[1:], strict=False) if group
+        ]
+        lines = [
+            "% \\usepackage{booktabs}; wide: put it into \\resizebox{\\textwidth}{!}{...}",
+            rf"\begin{{tabular}}{{l{'c' * len(self.columns)}}}",
+            r"\toprule",
+            *([rf" & {' & '.join(heads)} \\", " ".join(rules)] if rules else []),
+            rf"Network & {' & '.join(_tex(column.title) for column in self.columns)} \\",
+            r"\midrule",
+            *(rf"{_tex(name)} & {' & '.join(cells)} \\" for name, cells in self._cells(_tex_cell, intervals)),
+            r"\bottomrule",
+            r"\end{tabular}",
+            *(f"% {line}" for line in self.caption.splitlines()),
+        ]
+        return "\n".join(lines) + "\n"
+
+    def markdown(self, *, intervals: bool = False) -> str:
+        """Return the table in GitHub's Markdown, the best of each column in bold."""
+        titles = ["Network", *(f"{column.group}: {column.title}".removeprefix(": ") for column in self.columns)]
+        lines = [
+            f"| {' | '.join(titles)} |",
+            f"| --- |{' ---: |' * len(self.columns)}",
+            *(f"| {_md(name)} | {' | '.join(cells)} |" for name, cells in self._cells(_md_cell, intervals)),
+            "",
+            _md(self.caption),
+        ]
+        return "\n".join(lines) + "\n"
+
+    def csv(self) -> str:
+        """Return the numbers, a line each, in percent to four decimals, with the ends of their intervals."""
+        buffer = io.StringIO()
+        writer = csv.writer(buffer, lineterminator="\n")
+        writer.writerow(["network", "group", "column", "value", "low", "high", "images"])
+        for name, estimates in self.rows:
+            for column, estimate in zip(self.columns, estimates, strict=True):
+                numbers = ["", "", "", ""] if estimate is None else [
+                    *(f"{100 * end:.4f}" for end in (estimate.value, estimate.low, estimate.high)), estimate.n
+                ]  # fmt: skip
+                writer.writerow([_cell(name), column.group, column.title, *numbers])
+        return buffer.getvalue()
+
+    def _cells(self, cell: Callable[[str, str, bool], str], intervals: bool) -> list[tuple[str, list[str]]]:
+        """Print each number, given with the ends of its interval if wanted and whether it is the best of its column."""
+        best = [
+            min((round(100 * e.value, 1) for e in column if e is not None), default=None)
+            if len(self.rows) > 1
+            else None
+            for column in zip(*(estimates for _, estimates in self.rows), strict=True)
+        ]
+        return [
+            (name, [_printed(e, least, cell, intervals) for e, least in zip(estimates, best, strict=True)])
+            for name, estimates in self.rows
+        ]
+
+
+def paper_tables(runs: Sequence[Run], baseline: BaselineSpec = None) -> tuple[PaperTable, ...]:
+    """Make the tables of runs that were measured alike: ImageNet-C, and ImageNet-R if all have it.
+
+    Parameters
+    ----------
+    runs
+        One or more.
+    baseline
+        What CEs are divided by, of all runs; by default what the first one was made with.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no run, or the baseline is unknown.
+    MetricError
+        If the runs have different images, label spaces or protocols, or no numbers for a table.
+    """
+    if not runs:
+        raise ArgumentError("A table needs a run at least.")
+    there = [name for name in (C, R) if all(run.manifest.benchmark(name) is not None for run in runs)]
+    for name in there:
+        check_comparable(runs, name)
+    spec = runs[0].manifest.baseline if baseline is None else baseline
+    summaries = [run.summary("none" if spec is None else spec) for run in runs]
+    names = _names(runs)
+    tables = [table for table in (_of_c(names, summaries), _of_r(names, summaries)) if table is not None]
+    if not tables:
+        raise MetricError("These runs have no numbers that the tables of papers have.")
+    return tuple(tables)
+
+
+def write_tables(
+    runs: Sequence[Run], folder: str | os.PathLike[str], baseline: BaselineSpec = None, *, intervals: bool = False
+) -> list[Path]:
+    """Write the tables of ``paper_tables`` into a folder, each as .tex, .md and .csv; return the files."""
+    written = []
+    for table in paper_tables(runs, baseline):
+        texts = {"tex": table.latex(intervals=intervals), "md": table.markdown(intervals=intervals), "csv": table.csv()}
+        for ending, text in texts.items():
+            path = Path(folder) / f"{table.name}.{ending}"
+            write_atomically(path, text.encode())
+            written.append(path)
+    return written
+
+
+def _names(runs: Sequence[Run]) -> list[str]:
+    """Name each run by its model, and by its folder too where that is not enough."""
+    models = [run.manifest.model.name for run in runs]
+    return [f"{m} ({r.path.name})" if models.count(m) > 1 else m for m, r in zip(models, runs, strict=True)]
+
+
+def _of_c(names: Sequence[str], summaries: Sequence[Summary]) -> PaperTable | None:
+    parts = [summary.corruptions for summary in summaries if summary.corruptions is not None]
+    if len(parts) < len(summaries) or not any(part.rows for part in parts):
+        return None
+    first = parts[0]
+    relative = first.baseline is not None
+    columns = [Column("Error"), Column("mCE" if relative else "Mean error")]
+    columns += [Column(_SHORT[name], family.capitalize()) for family, members in FAMILIES.items() for name in members]
+    rows = []
+    for name, part in zip(names, parts, strict=True):
+        of = {row.name: row.ce if relative else row.mean for row in part.rows}
+        mean = part.mce if relative else (None if part.missing else part.mean_error)
+        rows.append((name, (part.clean_error, mean, *(of.get(member) for member in _SHORT))))
+    what = f"CE relative to {first.baseline.name}" if first.baseline else "mean top-1 error over the five severities"
+    counts = sorted({part.counts.measured for part in parts})
+    images = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
+    caption = (
+        f"Clean error, {'mCE' if relative else 'mean error'}, and the {what}, in percent. "
+        f"{first.dataset}, {images} images; protocol: {first.protocol.label}."
+    )
+    return PaperTable("imagenet-c", caption, tuple(columns), tuple(rows))
+
+
+def _of_r(names: Sequence[str], summaries: Sequence[Summary]) -> PaperTable | None:
+    parts = [summary.renditions for summary in summaries if summary.renditions is not None]
+    if len(parts) < len(summaries):
+        return None
+    rows = tuple(
+        (
+            name,
+            (
+                None if part.clean_accuracy is None else complement(part.clean_accuracy),
+                complement(part.accuracy),
+                part.gap,
+            ),
+        )
+        for name, part in zip(names, parts, strict=True)
+    )
+    first = parts[0]
+    caption = (
+        "Error among the 200 classes of ImageNet-R on clean images and on renditions, in percent, and the difference. "
+        f"{first.dataset}, {first.counts.measured:,} renditions; protocol: {first.protocol.label}."
+    )
+    columns = (Column("ImageNet-200"), Column("ImageNet-R"), Column("Gap"))
+    return PaperTable("imagenet-r", caption, columns, rows)
+
+
+def _printed(
+    estimate: Estimate | None, least: float | None, cell: Callable[[str, str, bool], str], intervals: bool
+) -> str:
+    if estimate is None:
+        return cell(UNDEFINED, "", False)
+    ends = f"[{percent(estimate.low)}, {percent(estimate.high)}]" if intervals else ""
+    return cell(percent(estimate.value), ends, round(100 * estimate.value, 1) == least)
+
+
+def _tex_cell(value: str, ends: str, best: bool) -> str:
+    value = rf"\textbf{{{value}}}" if best else value
+    return rf"{value} {{\scriptsize {ends}}}" if ends else value
+
+
+def _md_cell(value: str, ends: str, best: bool) -> str:
+    return " ".join(filter(None, [f"**{value}**" if best else value, ends]))
+
+
+_TEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+}
+
+
+def _tex(text: str) -> str:
+    return "".join(_TEX.get(character, character) for character in _line(text))
+
+
+def _md(text: str) -> str:
+    return re.sub(r"([\\`*_{}\[\]<>|#])", r"\\\1", _line(text))
+
+
+def _cell(text: str) -> str:
+    """Keep spreadsheets from taking a name for a formula."""
+    return f"'{text}" if text[:1] in "=+-@\t\r" else text
+
+
+def _line(text: str) -> str:
+    return " ".join("".join(character if character.isprintable() else " " for character in text).split())

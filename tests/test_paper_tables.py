@@ -1,0 +1,109 @@
+"""The tables of papers: the published order, the numbers of the runs, the best in bold, and names that do no harm."""
+
+import csv
+import io
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import oodometer
+from oodometer import cli
+from oodometer.errors import ArgumentError, MetricError
+from oodometer.families import IMAGENET_C
+from oodometer.metrics import Estimate
+from oodometer.paper_tables import Column, PaperTable, paper_tables
+from oodometer.run import Run
+from synthetic_runs import write_run
+
+
+def _table(rows, columns=("one", "two")):
+    numbers = [
+        (name, tuple(None if v is None else Estimate(v, v - 0.01, v + 0.01, 0.005, 9) for v in values))
+        for name, values in rows
+    ]
+    return PaperTable("t", "About.", tuple(Column(title) for title in columns), tuple(numbers))
+
+
+def test_the_best_of_each_column_is_bold_and_ties_as_printed_are_both():
+    table = _table([("a", (0.5, 0.20001)), ("b", (0.4, 0.20002)), ("c", (None, 0.3))])
+    lines = [line for line in table.latex().splitlines() if line.startswith(("a ", "b ", "c "))]
+    assert lines == [
+        r"a & 50.0 & \textbf{20.0} \\",
+        r"b & \textbf{40.0} & \textbf{20.0} \\",
+        r"c & n/a & 30.0 \\",
+    ]
+    assert "| b | **40.0** | **20.0** |" in table.markdown()
+    assert "textbf" not in _table([("a", (0.5, 0.2))]).latex()  # there is nothing to be better than
+
+
+def test_intervals_on_request():
+    assert r"50.0 {\scriptsize [49.0, 51.0]}" in _table([("a", (0.5, 0.2))]).latex(intervals=True)
+    assert "50.0 [49.0, 51.0]" in _table([("a", (0.5, 0.2))]).markdown(intervals=True)
+
+
+@given(st.text(max_size=80))
+def test_hostile_names_stay_in_their_cell(name):
+    """Undone again, the name is there; and there are as many cells and lines as with a plain name."""
+    table, plain = _table([(name, (0.5, 0.2))]), _table([("a", (0.5, 0.2))])
+    latex, markdown = table.latex(), table.markdown()
+    assert len(latex.splitlines()) == len(plain.latex().splitlines())
+    row = latex.splitlines()[5]
+    bare = re.sub(r"\\(textbackslash|textasciitilde|textasciicircum)\{\}|\\[&%$#_{}]", "", row.removesuffix(r" \\"))
+    assert bare.count("&") == 2
+    assert not re.search(r"[%$#_^~{}\\]", bare)
+    cells = re.sub(r"\\.", "", markdown.splitlines()[2])
+    assert (cells.count("|"), "<" in cells) == (4, False)
+    (found,) = {row[0] for row in list(csv.reader(io.StringIO(table.csv())))[1:]}
+    assert found[:1] not in ("=", "+", "-", "@")
+
+
+@pytest.fixture
+def runs(tmp_path):
+    return [
+        Run(write_run(tmp_path / model, images=30, masked=20, renditions=40, model=model).path)
+        for model in ("one", "two")
+    ]
+
+
+def test_the_columns_are_those_of_the_papers(runs):
+    table = paper_tables(runs)[0]
+    groups = [(column.group, column.title) for column in table.columns]
+    assert groups[:5] == [("", "Error"), ("", "mCE"), ("Noise", "Gauss."), ("Noise", "Shot"), ("Noise", "Impulse")]
+    assert groups[-4:] == [("Digital", "Contrast"), ("Digital", "Elastic"), ("Digital", "Pixel"), ("Digital", "JPEG")]
+    assert len(groups) == 2 + len(IMAGENET_C)
+
+
+def test_the_numbers_are_those_of_the_runs(runs):
+    rows = dict(paper_tables(runs)[0].rows)
+    for run in runs:
+        error, mce, *ces = rows[run.manifest.model.name]
+        assert error == run.clean_error
+        assert mce == run.mce()
+        expected = oodometer.metrics.corruption_errors(run.errors, baseline="alexnet")
+        assert [ce.value for ce in ces] == pytest.approx([expected[name] for name in IMAGENET_C])
+
+
+def test_renditions_are_errors(runs):
+    part = runs[0].summary().renditions
+    clean, shifted, gap = dict(paper_tables(runs)[1].rows)["one"]
+    assert shifted.value == pytest.approx(1 - part.accuracy.value)
+    assert shifted.low == pytest.approx(1 - part.accuracy.high)
+    assert gap.value == pytest.approx(shifted.value - clean.value)
+
+
+def test_the_command_writes_three_files_a_table(runs, tmp_path, capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["tables", *(str(run.path) for run in runs), "-o", str(tmp_path / "out")])
+    assert ended.value.code == 0
+    made = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert made == [f"imagenet-{kind}.{ending}" for kind in "cr" for ending in ("csv", "md", "tex")]
+
+
+def test_refusals(runs, tmp_path):
+    with pytest.raises(ArgumentError, match="needs a run"):
+        paper_tables([])
+    other = Run(write_run(tmp_path / "other", images=30, digest="1").path)
+    with pytest.raises(MetricError, match="cannot be compared"):
+        paper_tables([runs[0], other])
