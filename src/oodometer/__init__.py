@@ -14,8 +14,8 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from oodometer import compat, corruptions, datasets, errors, metrics, models, testing, transforms
-    from oodometer.building import build
+    from oodometer import compat, corruptions, datasets, errors, metrics, models, perturbations, testing, transforms
+    from oodometer.building import build, build_sequences
     from oodometer.comparison import Comparison, compare
     from oodometer.corruptions import corrupt, corruption, list_corruptions
     from oodometer.corruptions.fast.jpeg import jpeg_roundtrip
@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from oodometer.merging import merge
     from oodometer.metrics import Estimate
     from oodometer.models import FakeModel, ModelOptions, Normalization
+    from oodometer.perturbations import perturb
     from oodometer.run import Run
     from oodometer.sequences import SequenceRun, evaluate_sequences
+    from oodometer.showing import animate, show
     from oodometer.strength_curves import StrengthCurve, strength_curve
     from oodometer.textures import fetch_frost
 
@@ -45,7 +47,9 @@ _HOMES = {
     "Run": "run",
     "SequenceRun": "sequences",
     "StrengthCurve": "strength_curves",
+    "animate": "showing",
     "build": "building",
+    "build_sequences": "building",
     "check": "doctor",
     "compare": "comparison",
     "corrupt": "corruptions",
@@ -59,6 +63,8 @@ _HOMES = {
     "merge": "merging",
     "open_dataset": "datasets",
     "open_folder": "datasets",
+    "perturb": "perturbations",
+    "show": "showing",
     "strength_curve": "strength_curves",
 }
 
@@ -73,7 +79,9 @@ __all__ = [
     "Run",
     "SequenceRun",
     "StrengthCurve",
+    "animate",
     "build",
+    "build_sequences",
     "check",
     "compare",
     "compat",
@@ -93,6 +101,9 @@ __all__ = [
     "models",
     "open_dataset",
     "open_folder",
+    "perturb",
+    "perturbations",
+    "show",
     "strength_curve",
     "testing",
     "transforms",

@@ -2,7 +2,8 @@
 
 The way of the data: ``recipe`` settles what is to be made, ``engine`` takes each image through all conditions,
 ``encodings`` makes bytes of pictures, and a layout keeps them: ``tree``, or the ``shards`` of ``webdataset``,
-``parquet`` and ``npy``. ``manifest`` describes the result, ``verify`` compares it with what is there.
+``parquet`` and ``npy``. ``manifest`` describes the result, ``verify`` compares it with what is there. ``sequences``
+settles videos of perturbations, which ``frames`` keeps.
 """
 
 from oodometer.building.estimate import Estimate, estimate
@@ -10,10 +11,12 @@ from oodometer.building.formats import FORMATS
 from oodometer.building.job import Build, build, construct
 from oodometer.building.manifest import BuildFolder, File, Manifest, Picture
 from oodometer.building.recipe import Options, settle
+from oodometer.building.sequences import VIDEO_FORMATS, SequenceOptions, build_sequences, settle_sequences
 from oodometer.building.verify import Fault, verify
 
 __all__ = [
     "FORMATS",
+    "VIDEO_FORMATS",
     "Build",
     "BuildFolder",
     "Estimate",
@@ -22,9 +25,12 @@ __all__ = [
     "Manifest",
     "Options",
     "Picture",
+    "SequenceOptions",
     "build",
+    "build_sequences",
     "construct",
     "estimate",
     "settle",
+    "settle_sequences",
     "verify",
 ]

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oodometer.building.cells import Item
-from oodometer.building.manifest import BuildFolder
 from oodometer.building.recipe import Recipe
 from oodometer.errors import DatasetError, ImageError
 from oodometer.threads import threads
@@ -44,7 +43,7 @@ def estimate(recipe: Recipe, out: str | os.PathLike[str], workers: int | None = 
     DatasetError
         If none of the images tried can be read.
     """
-    folder, count = BuildFolder(out), threads(workers)
+    folder, count = recipe.folder_type(out), threads(workers)
     folder.check_can_begin()
     if folder.exists():
         folder.check_same_plan(recipe.planned)
@@ -60,7 +59,7 @@ def estimate(recipe: Recipe, out: str | os.PathLike[str], workers: int | None = 
     return Estimate(
         images=images,
         conditions=conditions,
-        files=recipe.format.layout.files(images, recipe.cells),
+        files=recipe.files,
         bytes=sum(sizes) * images // done,
         seconds=seconds / done * images,
         free=shutil.disk_usage(_existing(folder.path)).free,

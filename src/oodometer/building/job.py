@@ -130,7 +130,7 @@ def build(
 
 def construct(recipe: Recipe, out: str | os.PathLike[str], workers: int | None, *, progress: bool) -> Build:
     """Make what a recipe says, or what is missing of it; see ``build``."""
-    folder, count = BuildFolder(out), threads(workers)
+    folder, count = recipe.folder_type(out), threads(workers)
     with (
         exclusive(folder.path, "building", folder.exists, folder.check_can_begin),
         ProgressBar() if progress else contextlib.nullcontext(Silent()) as observer,
@@ -142,7 +142,7 @@ def construct(recipe: Recipe, out: str | os.PathLike[str], workers: int | None, 
         folder.remove_leftovers()
         place = Place(folder, recipe.planned.source, recipe.cells, recipe.format.encoding, recipe.shape)
         layout = recipe.format.layout(place)
-        observer.begin("pictures", len(recipe.items) * len(recipe.cells), 0)
+        observer.begin(recipe.noun, len(recipe.items) * len(recipe.cells), 0)
         outcome = drive(recipe, layout, count, observer)
         if not outcome.images:
             folder.clear()

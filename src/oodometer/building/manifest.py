@@ -20,6 +20,10 @@ sha256       string    of that file, 64 hexadecimal digits
 bytes        int64     of that file
 ===========  ========  ===============================================================================================
 
+The manifest of videos (``oodometer corrupt --sequence``) has the same form: a picture is a video then, its severity 0,
+its corruption the published folder of its perturbation. Its path is that of the folder of its frames; sha256 and bytes
+are of the files in that, in order, each after its length (``building.frames``).
+
 A layout that keeps many pictures in one file has as many rows with one path, sha256 and bytes. Pictures stand in it in
 the order of the rows of their condition. Nothing here depends on when, where or on how many threads a build was made,
 so that two builds of one plan are equal to the byte.
@@ -35,25 +39,35 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
 from oodometer import arguments
 from oodometer.continuing import differences
-from oodometer.datasets.manifest import BUILD, FORMAT
+from oodometer.datasets.manifest import BUILD, FORMAT, SEQUENCES
 from oodometer.errors import StoreError
 from oodometer.outfolder import LOCK, TEMPORARY, mapped_errors, write_atomically
 from oodometer.store import Skipped
 from oodometer.types import Protocol
 
-__all__ = ["UNFINISHED", "BuildFolder", "File", "Manifest", "Picture", "Source"]
+__all__ = [
+    "UNFINISHED",
+    "BuildFolder",
+    "File",
+    "Manifest",
+    "Picture",
+    "SequenceFolder",
+    "SequenceManifest",
+    "Source",
+]
 
 UNFINISHED = ".unfinished"
 """The folder of what only an unfinished build needs."""
 
 _MANIFEST = "manifest.json"
 _BLOCKS = "manifest"
+_MEANINGS = {BUILD: "a data set of corrupted images", SEQUENCES: "videos of perturbations"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +125,18 @@ class Manifest:
     skipped: tuple[Skipped, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class SequenceManifest(Manifest):
+    """What videos were made. ``frames`` is how many each has, if not as many as a published one.
+
+    ``pictures`` counts videos, ``protocol.corruptions`` are the folders of their perturbations, and there are no
+    severities. ``protocol.encoding`` and ``quality`` are of frames in folders: of the layout ``mp4`` x264 has quality
+    20 (``building.mp4``).
+    """
+
+    frames: int | None = None
+
+
 class Picture(NamedTuple):
     """One picture: a row of a block."""
 
@@ -125,6 +151,9 @@ class Picture(NamedTuple):
 
 class BuildFolder:
     """The folder of a build: its manifest and its blocks."""
+
+    kind: ClassVar[str] = BUILD
+    manifest_type: ClassVar[type[Manifest]] = Manifest
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = arguments.path("The output folder", path).absolute()
@@ -164,7 +193,7 @@ class BuildFolder:
         with mapped_errors(f"clearing {self.path}"):
             for folder in (self.path, self.path / _BLOCKS, self.unfinished):
                 for path in folder.glob(f".*{TEMPORARY}"):
-                    path.unlink(missing_ok=True)
+                    shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
     def clear(self) -> None:
         """Delete a build that came to nothing, so that nothing is left of it."""
@@ -194,12 +223,14 @@ class BuildFolder:
                 f"{self.manifest_path} is damaged: it is no JSON object of a built data set. Restore it, or build anew "
                 "in another folder."
             ) from error
-        if kind != BUILD and self.blocks():
+        if kind != self.kind and kind in _MEANINGS:
+            raise StoreError(f"{self.path} holds {_MEANINGS[kind]}, not {_MEANINGS[self.kind]}. Choose another folder.")
+        if kind != self.kind and self.blocks():
             raise StoreError(
                 f"{self.manifest_path} is damaged: it describes no built data set, and parts of one lie beside it. "
                 "Restore it, or build anew in another folder."
             )
-        if kind != BUILD:
+        if kind != self.kind:
             raise StoreError(f"{self.manifest_path} is of something else than a built data set. Choose another folder.")
         if version != FORMAT:
             raise StoreError(
@@ -207,7 +238,7 @@ class BuildFolder:
                 "the version named in its environment, or upgrade."
             )
         try:
-            return msgspec.json.decode(raw, type=Manifest)
+            return msgspec.json.decode(raw, type=self.manifest_type)
         except msgspec.ValidationError as error:
             raise StoreError(f"{self.manifest_path} does not describe a built data set: {error}.") from error
 
@@ -284,6 +315,13 @@ class BuildFolder:
 
     def _plan_digest(self) -> str:
         return hashlib.sha256(msgspec.json.encode(_plan(self.read_manifest()))).hexdigest()
+
+
+class SequenceFolder(BuildFolder):
+    """The folder of videos."""
+
+    kind = SEQUENCES
+    manifest_type = SequenceManifest
 
 
 def _plan(manifest: Manifest) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from oodometer import textures
 from oodometer.arguments import choice, whole
 from oodometer.building.cells import Cell, Item
 from oodometer.building.formats import FORMATS, Format
-from oodometer.building.manifest import Manifest, Source
+from oodometer.building.manifest import BuildFolder, Manifest, Source
 from oodometer.building.naming import check_names, class_folders, stem
 from oodometer.building.sources import open_source
 from oodometer.continuing import environment
@@ -29,9 +30,9 @@ from oodometer.errors import ArgumentError, DatasetError, ImageError, MissingDat
 from oodometer.families import SEVERITIES
 from oodometer.plan import make_protocol, seeded_order
 from oodometer.preprocess import apply
-from oodometer.types import CLEAN, UNLABELLED, Dataset, Image, LabelSpace, Orientation, Protocol, Sample
+from oodometer.types import CLEAN, UNLABELLED, Dataset, Image, LabelSpace, Orientation, Preprocess, Protocol, Sample
 
-__all__ = ["Options", "Recipe", "read_severities", "settle"]
+__all__ = ["Options", "Recipe", "items_of", "read_severities", "settle", "source_of", "taken"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,19 @@ class Recipe:
     planned: Manifest
     shape: tuple[int, ...] | None = None
 
+    noun: ClassVar[str] = "pictures"
+    folder_type: ClassVar[type[BuildFolder]] = BuildFolder
+
+    @property
+    def files(self) -> int:
+        """How many files of pictures there will be."""
+        return self.format.layout.files(len(self.items), self.cells)
+
+    @property
+    def geometry(self) -> Preprocess:
+        """What is done to a picture before it is corrupted."""
+        return self.protocol.preprocess
+
     def source_image(self, item: Item) -> Image:
         """Read and preprocess one image.
 
@@ -82,7 +96,7 @@ class Recipe:
         name = item.sample.id
         read = self.dataset.read(item.sample)
         try:
-            image = apply(read, self.protocol.preprocess)
+            image = apply(read, self.geometry)
         except (ArgumentError, ImageError) as error:  # the preprocessing knows no names
             raise ImageError(f"Cannot use the image {name}: {error}") from error
         if min(image.shape[:2]) < kernels.SMALLEST_SIDE:
@@ -138,11 +152,11 @@ def settle(source: str | os.PathLike[str] | Dataset, out: str | os.PathLike[str]
     dataset = open_source(
         source, out, options.labels, options.classes, options.label_space, orientation=options.orientation
     )
-    samples = _taken(dataset, protocol.seed, options.limit)
+    samples = taken(dataset, protocol.seed, options.limit)
     planned = Manifest(
         kind=BUILD,
         format=FORMAT,
-        source=_source(dataset, samples, options.orientation),
+        source=source_of(dataset, samples, options.orientation),
         protocol=protocol,
         severities=severities,
         layout=options.format,
@@ -150,7 +164,7 @@ def settle(source: str | os.PathLike[str] | Dataset, out: str | os.PathLike[str]
         clean=options.clean,
         environment=environment("pyarrow"),
     )
-    recipe = Recipe(dataset, protocol, cells, _items(samples, dataset, form), form, planned)
+    recipe = Recipe(dataset, protocol, cells, items_of(samples, dataset, form), form, planned)
     return replace(recipe, shape=_first_shape(recipe)) if form.layout.one_size else recipe
 
 
@@ -192,8 +206,16 @@ def _cells(protocol: Protocol, severities: Sequence[int | float], *, clean: bool
     return (*first, *(Cell(name, severity) for name in protocol.corruptions for severity in severities))
 
 
-def _taken(dataset: Dataset, seed: int, limit: int | None) -> list[Sample]:
-    """Return the images to take, in the order of the data set: all, or the first of the seeded order."""
+def taken(dataset: Dataset, seed: int, limit: int | None) -> list[Sample]:
+    """Return the images to take, in the order of the data set: all, or the first of the seeded order.
+
+    Raises
+    ------
+    ArgumentError
+        If the limit is no whole number above 0.
+    DatasetError
+        If there are no images, or fewer than the limit.
+    """
     samples = list(dataset.samples)
     if not samples:
         raise DatasetError(f"{dataset.name} has no images.")
@@ -207,14 +229,16 @@ def _taken(dataset: Dataset, seed: int, limit: int | None) -> list[Sample]:
     return [sample for sample in samples if sample.id in chosen]
 
 
-def _items(samples: Sequence[Sample], dataset: Dataset, form: Format) -> tuple[Item, ...]:
+def items_of(samples: Sequence[Sample], dataset: Dataset, form: Format) -> tuple[Item, ...]:
+    """Return the images with the names of their pictures; raises ``DatasetError`` if one is no usable name."""
     folders = class_folders(dataset.label_space)
     names = [form.layout.name(stem(sample, folders), form.encoding) for sample in samples]
     check_names(names, [sample.id for sample in samples])
     return tuple(Item(number, *both) for number, both in enumerate(zip(samples, names, strict=True)))
 
 
-def _source(dataset: Dataset, samples: Sequence[Sample], orientation: str) -> Source:
+def source_of(dataset: Dataset, samples: Sequence[Sample], orientation: str) -> Source:
+    """Return what the manifest says of the images."""
     labelled = any(sample.label != UNLABELLED for sample in samples)
     space = dataset.label_space
     order = hashlib.sha256(b"".join(f"{s.id}\0".encode("utf-8", "surrogatepass") for s in samples))

@@ -21,13 +21,16 @@ from oodometer.building.verify import fault_of
 from oodometer.errors import DatasetError
 from oodometer.outfolder import TEMPORARY, mapped_errors, write_atomically
 
-__all__ = ["Tree"]
+__all__ = ["Claim", "Tree"]
 
 LONGEST_NAME = 255
 """How many bytes the usual file systems allow in the name of one file or folder."""
 
-Claims: TypeAlias = dict[tuple[int, int], tuple[str, int]]
-"""SHA-256 and bytes of pictures, by number of the image and position of the cell."""
+Claim: TypeAlias = tuple[str, int]
+"""SHA-256 and bytes of a picture."""
+
+Claims: TypeAlias = dict[tuple[int, int], Claim]
+"""Those of pictures, by number of the image and position of the cell."""
 
 
 class Tree:
@@ -37,7 +40,7 @@ class Tree:
     one_size = False
 
     def __init__(self, place: Place) -> None:
-        self._place = place
+        self.place = place
 
     @staticmethod
     def name(stem: str, encoding: Encoding) -> str:
@@ -63,18 +66,31 @@ class Tree:
 
     def open(self, number: int, items: Sequence[Item]) -> _TreeBlock:
         """Begin a block, or continue it."""
-        return _TreeBlock(self._place, number, items)
+        return _TreeBlock(self, number, items)
 
     def finish(self) -> tuple[File, ...]:
         """Do nothing: each file was finished when it was written."""
         return ()
 
+    def holds(self, path: str, claim: Claim) -> bool:
+        """Return whether a picture is there as it was written; the path is relative to the build."""
+        return fault_of(self.place.folder.path, path, *claim) is None
+
+    def write(self, temporary: str, path: str, data: bytes) -> None:
+        """Write a picture so that it never has its name in part."""
+        _write(temporary, path, data)
+
+    def remove(self, path: str) -> None:
+        """Delete a picture, if it is there."""
+        Path(path).unlink(missing_ok=True)
+
 
 class _TreeBlock:
     """A block whose pictures are written as they come; each is then entered in a journal."""
 
-    def __init__(self, place: Place, number: int, items: Sequence[Item]) -> None:
-        self._place, self._number, self._items = place, number, items
+    def __init__(self, tree: Tree, number: int, items: Sequence[Item]) -> None:
+        place = tree.place
+        self._tree, self._place, self._number, self._items = tree, place, number, items
         self._listed = listed(place.folder, number)
         self._journal = _Journal(place.folder.unfinished / f"{number:05d}.journal")
         self._root = os.fspath(place.folder.path)
@@ -98,7 +114,7 @@ class _TreeBlock:
 
     def _is_whole(self, item: Item, position: int, cell: Cell) -> bool:
         claim = self._claims.get((item.number, position))
-        if claim is None or fault_of(self._place.folder.path, _path(item, cell), *claim):
+        if claim is None or not self._tree.holds(_path(item, cell), claim):
             return False
         self._whole[item.number, position] = claim
         return True
@@ -107,7 +123,7 @@ class _TreeBlock:
         path = f"{self._root}/{_path(item, cell)}"
         with mapped_errors(f"writing {path}"):
             self._journal.begin()
-            _write(f"{self._unfinished}/.{item.number}{TEMPORARY}", path, data)
+            self._tree.write(f"{self._unfinished}/.{item.number}{TEMPORARY}", path, data)
             claim = sha256(data).hexdigest(), len(data)
             key = item.number, self._positions[cell]
             self._journal.append(key, claim)
@@ -118,7 +134,7 @@ class _TreeBlock:
             how = "could be read when its block was made, and cannot now"
             raise changed(self._place.folder, self._number, item, how)
         for cell in self._place.cells:
-            Path(self._root, _path(item, cell)).unlink(missing_ok=True)
+            self._tree.remove(f"{self._root}/{_path(item, cell)}")
 
     def close(self, pool: Executor) -> list[Picture]:
         rows = [

@@ -9,10 +9,11 @@ import click
 from click.core import ParameterSource
 
 from oodometer.arguments import path
+from oodometer.cli import sequences
 from oodometer.cli.config import config_option
 from oodometer.errors import ArgumentError
 
-__all__ = ["corrupt"]
+__all__ = ["corrupt", "make"]
 
 EXIT_SKIPPED = 1
 
@@ -46,6 +47,8 @@ OF_SETS = ("format", "clean", "limit", "labels", "classes", "label_space", "work
 @click.option(
     "--orientation", default="ignore", show_default=True, help="ignore the tags of turned photographs, or apply them."
 )
+@click.option("--sequence", is_flag=True, help="Make videos as in ImageNet-P instead: OUT/NAME/CLASS/IMAGE/FRAME.")
+@click.option("--frames", type=int, help="Of videos: the first so many; default: all, 41 of translate, else 31.")
 @click.option("--workers", type=int, help="Threads; default: one per processor.")
 @click.option("--dry-run", is_flag=True, help="Say how many files, bytes and minutes it takes; write nothing.")
 @config_option
@@ -57,6 +60,8 @@ def corrupt(
     out: str,
     workers: int | None,
     dry_run: bool,
+    sequence: bool,
+    frames: int | None,
     **chosen: Any,  # noqa: ANN401
 ) -> None:
     """Make a corrupted data set in the folder OUT from the images in SRC.
@@ -67,32 +72,48 @@ def corrupt(
 
     One image goes into one file, at its own size: oodometer corrupt photo.jpg foggy.png -c fog -s 3
 
+    With --sequence, -c takes perturbations: imagenet-p (the ten, the default), validation, all, or names, those of
+    noises with their difficulty, such as gaussian_noise_2. A video is a folder of frames, in --format jpeg, png or
+    webp, or a file, in mp4.
+
     Exit status: 0 done; 1 done, but some images could not be read and were left out of every condition; 2 a mistake in
     the input, or a folder or disk that cannot be written; 130 stopped by Ctrl-C.
     """
-    from oodometer.building import Options
+    from oodometer.building import Options, settle
     from oodometer.building.one_image import corrupt_file, is_one_image
 
     image, file = path("The source", source), path("The output", out)
-    if is_one_image(image, file):
-        given = {name for name in context.params if context.get_parameter_source(name) is not ParameterSource.DEFAULT}
+    given = {name for name in context.params if context.get_parameter_source(name) is not ParameterSource.DEFAULT}
+    if sequence:
+        make(sequences.settle(source, out, given, {**chosen, "frames": frames}), out, workers, dry_run)
+    elif "frames" in given:
+        raise ArgumentError("frames: goes with --sequence, not with pictures.")
+    elif is_one_image(image, file):
         if unfit := [name for name in OF_SETS if name in given]:
             raise ArgumentError(f"{', '.join(unfit)}: goes with a data set, not with one image in one file.")
         if "preprocess" not in given:
             chosen["preprocess"] = "none"
         corrupt_file(image, file, Options(**chosen))
-    elif dry_run:
-        _estimate(source, out, workers, Options(**chosen))
     else:
-        _build(source, out, workers, Options(**chosen))
+        make(settle(source, out, Options(**chosen)), out, workers, dry_run)
 
 
-def _estimate(source: str, out: str, workers: int | None, options: Any) -> None:  # noqa: ANN401 - imported when used
+def make(recipe: Any, out: str, workers: int | None, dry_run: bool) -> None:  # noqa: ANN401 - imported when used
+    """Say what the source was taken for, and make what was settled or say what it would take."""
+    for note in getattr(recipe.dataset, "notes", ()):
+        click.echo(note, err=True)
+    if dry_run:
+        _estimate(recipe, out, workers)
+    else:
+        _build(recipe, out, workers)
+
+
+def _estimate(recipe: Any, out: str, workers: int | None) -> None:  # noqa: ANN401 - imported when used
     from rich.filesize import decimal
 
     from oodometer.building import estimate
 
-    found = estimate(_settled(source, out, options), out, workers)
+    found = estimate(recipe, out, workers)
     minutes = f"{found.seconds / 60:,.0f}" if found.seconds >= 600 else f"{found.seconds / 60:.1f}"
     click.echo(
         f"{found.images:,} images under {found.conditions} conditions: {found.files:,} files of about "
@@ -101,29 +122,19 @@ def _estimate(source: str, out: str, workers: int | None, options: Any) -> None:
     )
 
 
-def _build(source: str, out: str, workers: int | None, options: Any) -> None:  # noqa: ANN401 - imported when used
+def _build(recipe: Any, out: str, workers: int | None) -> None:  # noqa: ANN401 - imported when used
     from oodometer.building import construct
 
-    recipe = _settled(source, out, options)
     try:
         built = construct(recipe, out, workers, progress=True)
     except KeyboardInterrupt:
         click.echo("What was finished is safe; the same command continues.", err=True)
         raise
-    click.echo(f"{built.path}: {built.pictures:,} pictures of {built.images:,} images; {built.made:,} were made now.")
+    made = f"{built.pictures:,} {recipe.noun} of {built.images:,} images; {built.made:,} were made now."
+    click.echo(f"{built.path}: {made}")
     if built.skipped:
         count = len(built.skipped)
         click.echo(f"Images that could not be read and were left out of every condition: {count}", err=True)
         for skipped in built.skipped:
             click.echo(f"  {skipped.reason}", err=True)
         sys.exit(EXIT_SKIPPED)
-
-
-def _settled(source: str, out: str, options: Any) -> Any:  # noqa: ANN401 - imported when used
-    """Check everything, and say what the source was taken for."""
-    from oodometer.building import settle
-
-    recipe = settle(source, out, options)
-    for note in getattr(recipe.dataset, "notes", ()):
-        click.echo(note, err=True)
-    return recipe

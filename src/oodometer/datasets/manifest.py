@@ -9,10 +9,23 @@ import msgspec
 from oodometer.errors import DatasetError
 from oodometer.types import Condition, Protocol
 
-__all__ = ["BUILD", "FORMAT", "PACKED", "BuildManifest", "BuildSource", "is_build", "read_build", "refuse_build"]
+__all__ = [
+    "BUILD",
+    "FORMAT",
+    "PACKED",
+    "SEQUENCES",
+    "BuildManifest",
+    "BuildSource",
+    "is_build",
+    "read_build",
+    "refuse_build",
+]
 
 BUILD = "oodometer-build"
 """Tells the manifest of a built data set from that of a run."""
+
+SEQUENCES = "oodometer-sequences"
+"""Tells the manifest of built videos from both."""
 
 FORMAT = 1
 """The version of the manifest, whose history is in ``oodometer.building.manifest``."""
@@ -67,7 +80,14 @@ class BuildManifest(msgspec.Struct, frozen=True):
 
 
 def is_build(root: Path) -> bool:
-    """Return whether a folder is what ``oodometer corrupt`` built, even if its manifest is damaged."""
+    """Return whether a folder is what ``oodometer corrupt`` built, even if its manifest is damaged.
+
+    Raises
+    ------
+    DatasetError
+        If it holds videos.
+    """
+    _refuse_videos(root)
     try:
         return read_build(root) is not None
     except DatasetError:
@@ -80,9 +100,10 @@ def read_build(root: Path) -> BuildManifest | None:
     Raises
     ------
     DatasetError
-        If it is damaged or of a format that this version does not know, or if what tells of the pictures of a build
-        lies beside a manifest of something else.
+        If it is damaged or of a format that this version does not know, if what tells of the pictures of a build lies
+        beside a manifest of something else, or if it is of videos.
     """
+    _refuse_videos(root)
     path = root / "manifest.json"
     try:
         if not path.is_file():
@@ -123,6 +144,15 @@ def refuse_build(root: Path) -> None:
             f"{root} is what oodometer corrupt built, and no clean images. Give its path alone to evaluate it, or one "
             "of its cells, such as its folder fog/3."
         )
+
+
+def _refuse_videos(root: Path) -> None:
+    try:
+        found = msgspec.json.decode((root / "manifest.json").read_bytes())
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return
+    if isinstance(found, dict) and found.get("kind") == SEQUENCES:
+        raise DatasetError(f"{root} holds videos that oodometer corrupt --sequence made, and no images.")
 
 
 def _has_blocks(root: Path) -> bool:
