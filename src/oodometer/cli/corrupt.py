@@ -9,7 +9,7 @@ import click
 from click.core import ParameterSource
 
 from oodometer.arguments import path
-from oodometer.cli import sequences
+from oodometer.cli import corrupt_sequence
 from oodometer.cli.config import config_option
 from oodometer.errors import ArgumentError
 
@@ -85,7 +85,7 @@ def corrupt(
     image, file = path("The source", source), path("The output", out)
     given = {name for name in context.params if context.get_parameter_source(name) is not ParameterSource.DEFAULT}
     if sequence:
-        make(sequences.settle(source, out, given, {**chosen, "frames": frames}), out, workers, dry_run)
+        make(corrupt_sequence.settle(source, out, given, {**chosen, "frames": frames}), out, workers, dry_run)
     elif "frames" in given:
         raise ArgumentError("frames: goes with --sequence, not with pictures.")
     elif is_one_image(image, file):

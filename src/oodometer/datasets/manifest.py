@@ -152,7 +152,10 @@ def _refuse_videos(root: Path) -> None:
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return
     if isinstance(found, dict) and found.get("kind") == SEQUENCES:
-        raise DatasetError(f"{root} holds videos that oodometer corrupt --sequence made, and no images.")
+        raise DatasetError(
+            f"{root} holds videos that oodometer corrupt --sequence made, and no images: `oodometer sequences` "
+            "evaluates them, and the command that made them checks and mends them."
+        )
 
 
 def _has_blocks(root: Path) -> bool:

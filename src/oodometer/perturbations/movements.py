@@ -48,8 +48,8 @@ def tilt(window: Window, keys: Keys) -> Iterator[Image]:
     """Turn the picture in space about its upright and its level axis at once, by one degree a frame from -15 degrees.
 
     The eye is as far from the axes as the picture's diagonal is long. Quirk of the published code: the picture lies one
-    pixel behind the axes, so that it is seen a little smaller, by 0.3 %, even in frame 15. OpenCV's bilinear warp rounds
-    places to 1/32 pixel.
+    pixel behind the axes, so that it is seen a little smaller, by 0.3 %, even in frame 15. OpenCV's bilinear warp
+    rounds places to 1/32 pixel.
     """
     import cv2
 
