@@ -25,7 +25,7 @@ LAYERS = [
     {"report", "plan"},
     {"inputs", "pictures", "prebuilt"},
     {"benchmarks", "road", "run", "running", "building", "renditions", "precision", "questions"},
-    {"evaluation", "comparison", "merging"},
+    {"evaluation", "comparison", "merging", "showing"},
     {"strength_curves", "sequences"},
     {"doctor"},
     {"demo"},

@@ -22,7 +22,9 @@ from oodometer.cli.fetch import fetch
 from oodometer.cli.merge import merge
 from oodometer.cli.names import list_names
 from oodometer.cli.renditions import renditions
+from oodometer.cli.show import show
 from oodometer.cli.strength import strength
+from oodometer.cli.tables import tables
 from oodometer.errors import ArgumentError, OodometerError
 
 __all__ = ["cli", "main"]
@@ -52,8 +54,8 @@ def cli(debug: bool, modules: tuple[str, ...]) -> None:
 
 
 for command in (
-    *(demo, evaluate, sequences, report, compare, merge, strength),
-    *(corrupt, fetch, check, renditions, list_names),
+    *(demo, evaluate, sequences, report, compare, tables, merge, strength),
+    *(corrupt, show, fetch, check, renditions, list_names),
 ):
     cli.add_command(command)
 
