@@ -1,8 +1,5 @@
 """A contact sheet in a real browser: keys note decisions, a reload loses nothing, the saved file is read back."""
 
-import os
-import shutil
-
 import pytest
 from drawings import SHARK, drawing, photograph, row
 
@@ -10,40 +7,6 @@ from oodometer.renditions import read_decisions, write_sheets
 
 pytestmark = pytest.mark.long
 NAME = "<img src=x onerror=\"document.title='caught'\">"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """Start the system's Chromium: ``OODOMETER_CHROMIUM``, or whichever is on the path."""
-    places = (os.environ.get("OODOMETER_CHROMIUM"), shutil.which("chromium"), shutil.which("chromium-browser"))
-    place = next(filter(None, places), None)
-    if place is None:
-        message = "No Chromium: install it (Debian: apt-get install chromium), or set OODOMETER_CHROMIUM."
-        if os.environ.get("OODOMETER_REQUIRE_GOLDEN") == "1":
-            pytest.fail(message)
-        pytest.skip(message)
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        # Chromium refuses its own sandbox to the root user, as whom CI may run; the pages are ours and offline.
-        launched = playwright.chromium.launch(executable_path=place, args=["--no-sandbox"])
-        yield launched
-        launched.close()
-
-
-@pytest.fixture
-def page(browser):
-    """Open a page of a browser without a network, in which any request but for a file, and any error, is a failure."""
-    context = browser.new_context(offline=True, accept_downloads=True, viewport={"width": 1100, "height": 800})
-    opened, wrong = context.new_page(), []
-    opened.on(
-        "request", lambda request: request.url.startswith(("file:", "data:", "blob:")) or wrong.append(request.url)
-    )
-    opened.on("pageerror", lambda error: wrong.append(str(error)))
-    opened.on("console", lambda message: wrong.append(message.text))
-    yield opened
-    assert wrong == []
-    context.close()
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from oodometer.cli.corrupt import corrupt
 from oodometer.cli.evaluate import demo, evaluate, report
 from oodometer.cli.evaluate_sequences import sequences
 from oodometer.cli.fetch import fetch
+from oodometer.cli.leaderboard import export, leaderboard, validate
 from oodometer.cli.merge import merge
 from oodometer.cli.names import list_names
 from oodometer.cli.renditions import renditions
@@ -55,6 +56,7 @@ def cli(debug: bool, modules: tuple[str, ...]) -> None:
 
 for command in (
     *(demo, evaluate, sequences, report, compare, tables, merge, strength),
+    *(export, validate, leaderboard),
     *(corrupt, show, fetch, check, renditions, list_names),
 ):
     cli.add_command(command)
