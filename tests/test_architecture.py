@@ -26,7 +26,7 @@ LAYERS = [
     {"inputs", "pictures", "prebuilt"},
     {"benchmarks", "road", "run", "running", "building", "renditions", "precision", "questions"},
     {"evaluation", "comparison", "merging", "showing"},
-    {"strength_curves", "sequences"},
+    {"strength_curves", "sequences", "paper_tables", "leaderboard"},
     {"doctor"},
     {"demo"},
     {"cli"},
