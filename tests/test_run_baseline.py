@@ -114,6 +114,7 @@ def test_a_run_that_changed_since_lends_nothing(tmp_path):
         ({"space": "mine-1000"}, "label space 'mine-1000'"),
         ({"names": ("x",) * 1000, "classes": tuple(map(str, range(1000)))}, "other classes"),
         ({"conditions": ()}, "no errors under corruptions"),
+        ({"conditions": (CLEAN,)}, "no errors under corruptions"),
         ({"images": 0, "planned": 3}, "measured no image"),
     ],
 )

@@ -71,7 +71,7 @@ def planned(asked: Asked, answers: str | None) -> list[Benchmark]:
         If it cannot be had, or not together; before any work.
     """
     asked, sets = _sorted_out(asked)
-    found = _images(asked)
+    found = _images(asked, own=any(key not in SHIFTED_SETS for key in sets))
     whole = imagenet1k() if found is None else found.label_space
     shifted = {key: open_shifted(key, data, asked.out, whole, asked.labels) for key, data in sets.items()}
     if found is None:
@@ -125,8 +125,11 @@ def _as_imagenet_c(data: Given) -> Given:
     return f"imagenet-c:{os.fspath(data)}" if bare else data  # type: ignore[arg-type]  # it is a path
 
 
-def _images(asked: Asked) -> Dataset | CorruptedDataset | None:
-    """Open the data; without any, the clean images that the shifted sets are compared with, if they are given."""
+def _images(asked: Asked, *, own: bool) -> Dataset | CorruptedDataset | None:
+    """Open the data; without any, the clean images that the shifted sets are compared with, if they are given.
+
+    ``own`` is whether there is a set of the user's own, whose labels may then be the only ones to be given.
+    """
     said = {"labels": asked.labels, "classes": asked.classes, "label_space": asked.label_space}
     if asked.data is not None:
         return open_data(asked.data, asked.out, unlabelled=asked.unlabelled, **said)  # type: ignore[arg-type]
@@ -134,7 +137,7 @@ def _images(asked: Asked) -> Dataset | CorruptedDataset | None:
     if asked.corruptions != "imagenet-c":
         odd["corruptions"] = asked.corruptions
     if asked.clean is None:
-        odd |= said
+        odd |= said | ({"labels": None} if own else {})
     if strange := [name for name, value in odd.items() if value is not None]:
         raise ArgumentError(
             f"{', '.join(strange)}: of data that are to be corrupted, and there are no data. Leave it out."

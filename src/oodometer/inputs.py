@@ -127,10 +127,12 @@ def open_shifted(
             f"{known.title} is for models of the 1000 classes of ImageNet; the label space of the other images is "
             f"{whole.name}. Evaluate them without {known.title}."
         )
+    if key == whole.name:
+        raise ArgumentError(f"{key!r} is what the classes of the model are called: give the set another name.")
     found: Any = data
     if isinstance(data, (str, os.PathLike)):
         _check_apart(out, path_of(data))
-        found = open_dataset(_spec(key, data), **_classes(key, whole, labels))
+        found = _opened_shifted(key, data, whole, labels)
     elif not hasattr(data, "samples"):
         raise ArgumentError(f"{title_of(name_of(key))} must be a folder or a Dataset, not {data!r}.")
     if isinstance(found, CorruptedDataset):
@@ -138,7 +140,8 @@ def open_shifted(
     _check_labelled(found, "")
     if found.label_space.classes != whole.classes:
         raise DatasetError(
-            f"{found.name} is of the classes {found.label_space.name}, the other images of {whole.name}."
+            f"{found.name} is of the classes {found.label_space.name}, and the model, as far as is known, of those of "
+            f"{whole.name}: all sets of a run are of one model's classes, which --data or --clean tells (data, clean)."
         )
     space = _SPACES[key]() if key in _SPACES else _among(whole, [sample.label for sample in found.samples], key)
     return AmongClasses(found, space)
@@ -153,6 +156,18 @@ def _spec(key: str, data: str | os.PathLike[str]) -> str | os.PathLike[str]:
     if key not in _FORMS or os.fspath(data) != os.fspath(path_of(data)):
         return data
     return f"{_FORMS[key]}:{os.fspath(data)}"
+
+
+def _opened_shifted(
+    key: str, data: str | os.PathLike[str], whole: LabelSpace, labels: str | Path | Mapping[str, int | str] | None
+) -> Dataset | CorruptedDataset:
+    """Open a set; one of one's own by its wnids, and by the labels that were given where it has none."""
+    try:
+        return open_dataset(_spec(key, data), **_classes(key, whole, labels))
+    except DatasetError:
+        if labels is None or key in SHIFTED_SETS or whole != imagenet1k():
+            raise
+        return open_dataset(data, labels=labels, label_space=None)
 
 
 def _classes(key: str, whole: LabelSpace, labels: str | Path | Mapping[str, int | str] | None) -> dict[str, Any]:

@@ -97,6 +97,8 @@ def _measured(path: Path, record: BenchmarkRecord) -> Baseline:
     if not table.images:
         raise MetricError(f"The run {path} has measured no image yet, so it is no baseline.")
     misses = by_corruption(table, table.misses)
+    if not misses:
+        raise MetricError(f"The run {path} has no errors under corruptions, so it is no baseline.")
     clean = of_clean(table, table.misses) if CLEAN in table.conditions else None
     # Images of one name in two data sets are not the same image.
     here = there.digest == record.digest

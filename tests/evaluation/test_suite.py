@@ -163,6 +163,34 @@ def test_hostile_names_of_own_sets_are_refused(coded):
             oodometer.evaluate(_reader(), suite={name: root}, **_just())
 
 
+def test_a_set_is_never_called_like_the_classes_of_the_model(coded):
+    """A label space of that name would be kept beside the other, of the same images."""
+    root = coded("mine", [("cat", 0), ("dog", 1), ("bird", 2)])
+    less = coded("less", [("cat", 0), ("dog", 1)])
+    own = {"labels": {"cat": 0, "dog": 1, "bird": 2}}
+    narrow = Probe(lambda images: np.eye(3, dtype=np.float32)[images[:, 0, 0, 1]])
+    with pytest.raises(ArgumentError, match="give the set another name"):
+        oodometer.evaluate(narrow, clean=root, suite={"custom-3": less}, **_just(), **own)
+    run = oodometer.evaluate(narrow, clean=root, suite={"custom-2": less}, **_just(), **own)
+    assert _of(run, "custom-2").accuracy.value == 1
+
+
+@pytest.mark.parametrize("beside", [True, False])
+def test_labels_tell_the_classes_of_an_own_set(coded, beside):
+    """The labels are of whichever folders are no wnids, with clean images or without."""
+    root = coded("mine", [("cat", 7), ("dog", 8), ("dog", 9)])
+    clean = {"clean": coded("val", [("cat", 7)])} if beside else {}
+    labels = {"cat": WNIDS[7], "dog": WNIDS[8]}
+    part = _of(oodometer.evaluate(_reader(), suite={"mine": root}, labels=labels, **clean, **_just()), "mine")
+    assert (part.accuracy_unmasked.value, part.counts.classes) == (pytest.approx(2 / 3), 2)
+    with pytest.raises(DatasetError, match="dog"):
+        oodometer.evaluate(_reader(), suite={"mine": root}, labels={"cat": WNIDS[7]}, **clean, **_just())
+    with pytest.raises(ArgumentError, match="labels"):
+        oodometer.evaluate(_reader(), suite={"r": root}, labels=labels, **_just())
+    with pytest.raises(DatasetError, match="one model's classes"):
+        oodometer.evaluate(_reader(), suite={"mine": root}, labels={"cat": 0, "dog": 1}, **_just())
+
+
 def test_r_of_a_suite_is_the_same_as_imagenet_r(coded, tmp_path):
     root = coded("r", [(WNIDS[R[0]], R[0]), (WNIDS[R[1]], 0)])
     one = oodometer.evaluate(_reader(), imagenet_r=root, **_just())

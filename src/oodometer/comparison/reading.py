@@ -22,6 +22,12 @@ __all__ = ["C", "Outcomes", "R", "check_comparable", "opened", "shared"]
 C, R = "imagenet-c", "imagenet-r"
 """The two benchmarks by the names under which a run holds them."""
 
+_LACKS = {
+    C: "no clean or corrupted images, on which runs are compared: evaluate it with --data, or with --clean",
+    R: "no ImageNet-R",
+}
+"""What a run lacks that has no such part, and what to do."""
+
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
@@ -50,7 +56,7 @@ def check_comparable(runs: Sequence[Run], benchmark: str) -> tuple[BenchmarkReco
     for run in runs:
         record = run.manifest.benchmark(benchmark)
         if record is None:
-            raise MetricError(f"{run.path} has no {benchmark} part.")
+            raise MetricError(f"{run.path} has {_LACKS.get(benchmark, f'no {benchmark} part')}.")
         records.append(record)
     for run, record in zip(runs[1:], records[1:], strict=True):
         found = _difference(records[0], record)
