@@ -1,11 +1,15 @@
 """The tables of papers: the published order, the numbers of the runs, the best in bold, and names that do no harm."""
 
 import csv
+import dataclasses
 import io
 import re
+import shutil
 
+import numpy as np
+import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import oodometer
@@ -44,15 +48,20 @@ def test_intervals_on_request():
 
 
 @given(st.text(max_size=80))
+@example("[2ex] | <b>")
+@example("*best*")
+@example("\r")
+@example(" =1+1")
 def test_hostile_names_stay_in_their_cell(name):
     """Undone again, the name is there; and there are as many cells and lines as with a plain name."""
     table, plain = _table([(name, (0.5, 0.2))]), _table([("a", (0.5, 0.2))])
     latex, markdown = table.latex(), table.markdown()
     assert len(latex.splitlines()) == len(plain.latex().splitlines())
     row = latex.splitlines()[5]
-    bare = re.sub(r"\\(textbackslash|textasciitilde|textasciicircum)\{\}|\\[&%$#_{}]", "", row.removesuffix(r" \\"))
+    bare = re.sub(r"\\(text[a-z]+)\{\}|\\[&%$#_{}]", "", row.removesuffix(r" \\").removeprefix("{}"))
     assert bare.count("&") == 2
-    assert not re.search(r"[%$#_^~{}\\]", bare)
+    assert not re.search(r"[%$#_^~{}<>|\\]", bare)
+    assert not row.startswith(("[", "*"))
     cells = re.sub(r"\\.", "", markdown.splitlines()[2])
     assert (cells.count("|"), "<" in cells) == (4, False)
     (found,) = {row[0] for row in list(csv.reader(io.StringIO(table.csv())))[1:]}
@@ -99,6 +108,50 @@ def test_the_command_writes_three_files_a_table(runs, tmp_path, capsys):
     assert ended.value.code == 0
     made = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert made == [f"imagenet-{kind}.{ending}" for kind in "cr" for ending in ("csv", "md", "tex")]
+
+
+def test_runs_of_one_model_and_one_folder_name_are_told_apart(tmp_path):
+    paths = [tmp_path / "a" / "run", tmp_path / "b" / "run", tmp_path / "c"]
+    runs = [Run(write_run(path, images=5, model="m").path) for path in paths]
+    names = [name for name, _ in paper_tables(runs)[0].rows]
+    assert names == [f"m ({paths[0]})", f"m ({paths[1]})", "m (c)"]
+
+
+def test_the_caption_counts_what_each_run_measured(tmp_path):
+    runs = [
+        Run(write_run(tmp_path / str(n), images=n, planned=9, renditions=r, masked=3).path) for n, r in ((9, 7), (5, 8))
+    ]
+    corrupted, renditions = paper_tables(runs)
+    assert "5 to 9 images" in corrupted.caption
+    assert "7 to 8 renditions" in renditions.caption
+
+
+def test_clean_images_are_the_same_also_where_a_run_has_none(tmp_path):
+    """A row of the renditions' table without a clean error is no reason not to look at the others' images."""
+    one, none, other = (
+        write_run(tmp_path / name, renditions=9, masked=5, **wishes)
+        for name, wishes in (("one", {}), ("none", {"conditions": ()}), ("other", {"seed": 5, "encoding": "jpeg85"}))
+    )
+    rows = paper_tables([Run(one.path), Run(none.path)])[0].rows
+    assert [row[0] is None for _, row in rows] == [False, True]
+    with pytest.raises(MetricError, match="cannot be compared"):
+        paper_tables([Run(one.path), Run(none.path), Run(other.path)])
+
+
+def test_runs_without_labels_have_no_such_numbers(tmp_path):
+    store = write_run(tmp_path / "run", images=5)
+    manifest = store.read_manifest()
+    records = tuple(dataclasses.replace(record, labelled=False) for record in manifest.benchmarks)
+    shutil.rmtree(store.path / "predictions")
+    store.write_manifest(dataclasses.replace(manifest, benchmarks=records, baseline=None))
+    part = next(write_run(tmp_path / "other", images=5).parts("imagenet-c"))
+    store.write_part("imagenet-c", dataclasses.replace(part, rows=_without_labels(part.rows)))
+    with pytest.raises(MetricError, match="no numbers that the tables"):
+        paper_tables([Run(store.path)])
+
+
+def _without_labels(rows):
+    return rows.set_column(1, "label", pa.array(np.full(len(rows), -1, dtype=np.int32)))
 
 
 def test_refusals(runs, tmp_path):

@@ -23,6 +23,7 @@ from oodometer.metrics import BaselineSpec, Estimate
 from oodometer.metrics.intervals import complement
 from oodometer.outfolder import write_atomically
 from oodometer.report import Summary
+from oodometer.report.summary import Corruptions, Renditions
 from oodometer.report.words import UNDEFINED, percent
 from oodometer.run import Run
 
@@ -85,7 +86,7 @@ class PaperTable:
             *([rf" & {' & '.join(heads)} \\", " ".join(rules)] if rules else []),
             rf"Network & {' & '.join(_tex(column.title) for column in self.columns)} \\",
             r"\midrule",
-            *(rf"{_tex(name)} & {' & '.join(cells)} \\" for name, cells in self._cells(_tex_cell, intervals)),
+            *(rf"{_tex_start(name)} & {' & '.join(cells)} \\" for name, cells in self._cells(_tex_cell, intervals)),
             r"\bottomrule",
             r"\end{tabular}",
             *(f"% {line}" for line in self.caption.splitlines()),
@@ -150,11 +151,12 @@ def paper_tables(runs: Sequence[Run], baseline: BaselineSpec = None) -> tuple[Pa
     """
     if not runs:
         raise ArgumentError("A table needs a run at least.")
-    there = [name for name in (C, R) if all(run.manifest.benchmark(name) is not None for run in runs)]
-    for name in there:
-        check_comparable(runs, name)
+    for name in (C, R):
+        having = [run for run in runs if run.manifest.benchmark(name) is not None]
+        if having:  # those without have no such table, but the clean images of others are compared all the same
+            check_comparable(having, name)
     spec = runs[0].manifest.baseline if baseline is None else baseline
-    summaries = [run.summary("none" if spec is None else spec) for run in runs]
+    summaries = [run.summary("none" if spec is None and _labelled(run) else spec) for run in runs]
     names = _names(runs)
     tables = [table for table in (_of_c(names, summaries), _of_r(names, summaries)) if table is not None]
     if not tables:
@@ -176,10 +178,20 @@ def write_tables(
     return written
 
 
+def _labelled(run: Run) -> bool:
+    record = run.manifest.benchmark(C)
+    return record is None or record.labelled
+
+
 def _names(runs: Sequence[Run]) -> list[str]:
-    """Name each run by its model, and by its folder too where that is not enough."""
-    models = [run.manifest.model.name for run in runs]
-    return [f"{m} ({r.path.name})" if models.count(m) > 1 else m for m, r in zip(models, runs, strict=True)]
+    """Name each run by its model, and by its folder too where that is not enough, or its path where that is not."""
+    models = names = [run.manifest.model.name for run in runs]
+    for folders in ([run.path.name for run in runs], [run.path for run in runs]):
+        names = [
+            f"{model} ({folder})" if names.count(name) > 1 else name
+            for name, model, folder in zip(names, models, folders, strict=True)
+        ]
+    return names
 
 
 def _of_c(names: Sequence[str], summaries: Sequence[Summary]) -> PaperTable | None:
@@ -196,11 +208,9 @@ def _of_c(names: Sequence[str], summaries: Sequence[Summary]) -> PaperTable | No
         mean = part.mce if relative else (None if part.missing else part.mean_error)
         rows.append((name, (part.clean_error, mean, *(of.get(member) for member in _SHORT))))
     what = f"CE relative to {first.baseline.name}" if first.baseline else "mean top-1 error over the five severities"
-    counts = sorted({part.counts.measured for part in parts})
-    images = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
     caption = (
         f"Clean error, {'mCE' if relative else 'mean error'}, and the {what}, in percent. "
-        f"{first.dataset}, {images} images; protocol: {first.protocol.label}."
+        f"{first.dataset}, {_measured(parts)} images; protocol: {first.protocol.label}."
     )
     return PaperTable("imagenet-c", caption, tuple(columns), tuple(rows))
 
@@ -223,10 +233,16 @@ def _of_r(names: Sequence[str], summaries: Sequence[Summary]) -> PaperTable | No
     first = parts[0]
     caption = (
         "Error among the 200 classes of ImageNet-R on clean images and on renditions, in percent, and the difference. "
-        f"{first.dataset}, {first.counts.measured:,} renditions; protocol: {first.protocol.label}."
+        f"{first.dataset}, {_measured(parts)} renditions; protocol: {first.protocol.label}."
     )
     columns = (Column("ImageNet-200"), Column("ImageNet-R"), Column("Gap"))
     return PaperTable("imagenet-r", caption, columns, rows)
+
+
+def _measured(parts: Sequence[Corruptions] | Sequence[Renditions]) -> str:
+    """Say how many images the runs measured."""
+    counts = sorted({part.counts.measured for part in parts})
+    return f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
 
 
 def _printed(
@@ -251,6 +267,10 @@ _TEX = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
+    # In the encoding that LaTeX begins with, these would be printed as other characters.
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
     **{character: f"\\{character}" for character in "&%$#_{}"},
 }
 
@@ -259,13 +279,19 @@ def _tex(text: str) -> str:
     return "".join(_TEX.get(character, character) for character in _line(text))
 
 
+def _tex_start(text: str) -> str:
+    """Keep the line before from taking what a row begins with for an option of its own."""
+    return f"{{}}{_tex(text)}" if _line(text)[:1] in ("[", "*") else _tex(text)
+
+
 def _md(text: str) -> str:
-    return re.sub(r"([\\`*_{}\[\]<>|#])", r"\\\1", _line(text))
+    return re.sub(r"([\\`*_{}\[\]<>|#&~$])", r"\\\1", _line(text))
 
 
 def _cell(text: str) -> str:
-    """Keep spreadsheets from taking a name for a formula."""
-    return f"'{text}" if text[:1] in "=+-@\t\r" else text
+    """Keep a name on its line, and spreadsheets from taking it for a formula."""
+    text = _line(text)
+    return f"'{text}" if text[:1] in tuple("=+-@") else text
 
 
 def _line(text: str) -> str:
