@@ -122,6 +122,57 @@ def test_no_videos_are_refused(tmp_path):
         opened(tmp_path / "nowhere")
 
 
+@pytest.mark.parametrize(
+    ("videos", "below", "message"),
+    [
+        # A class of an own perturbation, or a perturbation in a folder of a family: nothing tells which.
+        ({"mine/snow/a": [1, 2], "mine/dog/a": [1, 2]}, "", "mine/snow has the name of a perturbation, and"),
+        ({"gaussian_noise/dog/a": [1, 2]}, "gaussian_noise/dog", "one class of the perturbation gaussian_noise"),
+        # Images with as many in each class, which could pass for frames: of ImageNet, and of a corruption.
+        ({"n01440764": [1, 2], "n01443537": [1, 2]}, "", "holds images in folders of classes, and no videos"),
+        ({"snow/3/n01440764": [1, 2], "snow/3/n01443537": [1, 2]}, "", "snow holds images .* corrupt --sequence"),
+    ],
+)
+def test_what_can_be_taken_for_something_else_is_refused(tmp_path, videos, below, message):
+    write_set(tmp_path, {"": videos})
+    with pytest.raises(DatasetError, match=message):
+        opened(tmp_path / below)
+
+
+def test_who_has_images_is_told_how_to_make_videos(tmp_path):
+    write_set(tmp_path, {"": {"cat": [1, 2], "dog": [1, 2, 3]}})
+    with pytest.raises(DatasetError, match=r"number of frames.* corrupt --sequence"):
+        opened(tmp_path)
+
+
+@pytest.mark.parametrize("names", [("a", "a.mp4"), ("a.mkv", "a.mp4")])
+def test_two_videos_of_one_image_are_refused(tmp_path, names):
+    """In the means, which go by image, only one of them would count."""
+    write_set(tmp_path, {"tilt": {f"n0/{name}": [1, 2] for name in names}})
+    with pytest.raises(DatasetError, match=f"two videos of one image: n0/{names[0]} and n0/{names[1]}"):
+        opened(tmp_path)
+
+
+@pytest.mark.parametrize("below", ["", "tilt"])
+@pytest.mark.parametrize(
+    ("manifest", "message"),
+    [
+        ('{"kind": "oodometer-sequences", "complete": false}', "a build that is not finished"),
+        ('{"kind": "oodometer-build", "complete": true}', "images that oodometer corrupt built"),
+        ('{"kind": "oodometer-sequences", "complete": true}', ""),
+        ("[]", ""),
+    ],
+)
+def test_only_finished_builds_of_videos_are_read(tmp_path, below, manifest, message):
+    write_set(tmp_path, {"tilt": TWO})
+    (tmp_path / "manifest.json").write_text(manifest)
+    if not message:
+        assert [one.perturbation for one in opened(tmp_path / below)] == ["tilt"]
+        return
+    with pytest.raises(DatasetError, match=message):
+        opened(tmp_path / below)
+
+
 def test_difficulties_are_those_of_noises():
     assert split_difficulty("gaussian_noise_3") == ("gaussian_noise", 3)
     assert split_difficulty("gaussian_noise") == ("gaussian_noise", None)

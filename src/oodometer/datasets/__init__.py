@@ -20,7 +20,7 @@ from oodometer.datasets.opening import open_dataset, path_of
 from oodometer.datasets.published import style
 from oodometer.datasets.recognise import Look, recognise
 from oodometer.datasets.scan import class_and_file
-from oodometer.datasets.sequences import SequenceSet, open_sequences, split_difficulty
+from oodometer.datasets.sequences import SequenceSet, image_of, open_sequences, split_difficulty
 from oodometer.datasets.unlabelled import Unlabelled, model_classes
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "demo_photographs",
     "demo_renditions",
     "digest",
+    "image_of",
     "imagenet1k",
     "imagenet_a",
     "imagenet_r",

@@ -19,6 +19,7 @@ __all__ = [
     "is_build",
     "read_build",
     "refuse_build",
+    "refuse_no_videos",
 ]
 
 BUILD = "oodometer-build"
@@ -146,12 +147,35 @@ def refuse_build(root: Path) -> None:
         )
 
 
-def _refuse_videos(root: Path) -> None:
+def refuse_no_videos(root: Path) -> None:
+    """Refuse to take for videos what was built as images, or a build of videos that is not finished.
+
+    Raises
+    ------
+    DatasetError
+        If it is one, or the folder of one of its perturbations.
+    """
+    for folder in (root, root.absolute().parent):
+        kind, complete = _kind_of_build(folder)
+        if kind == BUILD:
+            raise DatasetError(f"{folder} holds images that oodometer corrupt built, and no videos.")
+        if kind == SEQUENCES and not complete:
+            raise DatasetError(
+                f"{folder} holds videos of a build that is not finished. Run the command that makes it again."
+            )
+
+
+def _kind_of_build(root: Path) -> tuple[object, bool]:
+    """Return what the manifest says that was built, and whether it is complete; nothing if there is none."""
     try:
         found = msgspec.json.decode((root / "manifest.json").read_bytes())
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return
-    if isinstance(found, dict) and found.get("kind") == SEQUENCES:
+        return None, False
+    return (found.get("kind"), found.get("complete") is True) if isinstance(found, dict) else (None, False)
+
+
+def _refuse_videos(root: Path) -> None:
+    if _kind_of_build(root)[0] == SEQUENCES:
         raise DatasetError(
             f"{root} holds videos that oodometer corrupt --sequence made, and no images: `oodometer sequences` "
             "evaluates them, and the command that made them checks and mends them."

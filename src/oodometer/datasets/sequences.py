@@ -17,13 +17,14 @@ from pathlib import Path
 import PIL.Image
 
 from oodometer import arguments
+from oodometer.datasets.manifest import refuse_no_videos
 from oodometer.datasets.scan import is_folder, is_image_name, visible
 from oodometer.datasets.videos import frame_names, is_video_name, read_video
 from oodometer.errors import DatasetError, ImageError
 from oodometer.families import IMAGENET_P, IMAGENET_P_VALIDATION
 from oodometer.types import UNLABELLED, LabelSpace, Sample
 
-__all__ = ["MOST_FRAMES", "SequenceSet", "hint", "open_sequences", "split_difficulty"]
+__all__ = ["MOST_FRAMES", "SequenceSet", "hint", "image_of", "open_sequences", "split_difficulty"]
 
 _PUBLISHED = IMAGENET_P + IMAGENET_P_VALIDATION
 
@@ -93,11 +94,13 @@ def open_sequences(root: str | os.PathLike[str], label_space: LabelSpace) -> tup
     Raises
     ------
     DatasetError
-        If there are no videos, or two folders of one perturbation; if videos of one perturbation differ in their number
-        of frames, or have fewer than two or more than 127. Of video files only a few are read for that; the others are
-        seen to when they are read.
+        If there are no videos, two folders of one perturbation, or two videos of one image in it; if they are of a
+        build that is not finished; if folders can be taken for perturbations as well as for something else; if videos
+        of one perturbation differ in their number of frames, or have fewer than two or more than 127. Of video files
+        only a few are read for that; the others are seen to when they are read.
     """
     folder = arguments.path("The sequences", root)
+    refuse_no_videos(folder)
     found: dict[Path, dict[str, _Found]] = {}
     for parts, video in _videos(folder):
         depth = _depth(folder, parts)
@@ -108,6 +111,7 @@ def open_sequences(root: str | os.PathLike[str], label_space: LabelSpace) -> tup
             "gaussian_noise/n01440764/x.mp4 or a folder of frames in place of that file."
         )
     _check_names(list(found))
+    _check_places(folder, found)
     order = sorted(found, key=lambda place: _order(_name(place)))
     return tuple(_opened(place, found[place], folder, label_space) for place in order)
 
@@ -195,6 +199,33 @@ def _check_names(places: Sequence[Path]) -> None:
             raise DatasetError(f"{other} and {place} are one perturbation twice. Remove one, or open one of them.")
 
 
+_IF_IMAGES = " Of images, `oodometer corrupt --sequence` makes videos of perturbations, in a folder of their own."
+
+
+def _check_places(root: Path, found: Mapping[Path, Mapping[str, _Found]]) -> None:
+    """Refuse what can be taken for perturbations as well as for classes, or for images: the numbers would be wrong."""
+    for place, videos in found.items():
+        around = [parent for parent in place.parents if parent != root and parent in found]
+        if around and _is_published(_name(place)):
+            raise DatasetError(
+                f"{place} has the name of a perturbation, and other videos beside it are no perturbations. If it is "
+                f"a class of the perturbation {around[0].name}, give it another name; else move the others away."
+            )
+        if all(re.fullmatch(r"(.*/)?n\d{8}", id_) and video.frames is not None for id_, video in videos.items()):
+            raise DatasetError(f"{place} holds images in folders of classes, and no videos.{_IF_IMAGES}")
+    above, of_one_class = _name(root.absolute().parent), root in found and not any("/" in id_ for id_ in found[root])
+    if of_one_class and _is_published(above) and not _is_published(_name(root)):
+        raise DatasetError(
+            f"{root} holds videos of one class of the perturbation {above}. Give the folder of the perturbation, or "
+            "the one that holds all perturbations."
+        )
+
+
+def image_of(id_: str) -> str:
+    """Return of which image a video is: its id, of files without the extension."""
+    return id_.rpartition(".")[0] if is_video_name(id_) else id_
+
+
 def _order(name: str) -> tuple[int, str]:
     base, _ = split_difficulty(name)
     return (_PUBLISHED.index(base) if base in _PUBLISHED else len(_PUBLISHED), name)
@@ -208,12 +239,26 @@ def _opened(place: Path, videos: Mapping[str, _Found], root: Path, space: LabelS
     if not 2 <= frames <= MOST_FRAMES:
         raise DatasetError(
             f"The videos of {name} in {place} have {frames} frame(s); expected 2 to {MOST_FRAMES}, of which one is "
-            "compared with another."
+            f"compared with another.{_if_images(name)}"
         )
     if strange := [id_ for id_ in videos if id_.encode("utf-8", "replace").decode() != id_]:
         raise DatasetError(f"The video {strange[0]!r} in {place} has a name that is not UTF-8. Rename it.")
+    _check_one_each(place, [sample.id for sample in samples])
     title = root.absolute().name
     return SequenceSet(place, name, title if title == name else f"{title}/{name}", space, samples, frames)
+
+
+def _check_one_each(place: Path, ids: Sequence[str]) -> None:
+    """Refuse two videos of one image, of which only one could count in the means."""
+    seen: dict[str, str] = {}
+    for id_ in ids:
+        if (other := seen.setdefault(image_of(id_), id_)) != id_:
+            raise DatasetError(f"{place} has two videos of one image: {other} and {id_}. Remove or rename one of them.")
+
+
+def _if_images(name: str) -> str:
+    """Return a hint for who takes images for videos, whose folder has no published name."""
+    return "" if _is_published(name) else _IF_IMAGES
 
 
 def _counted(name: str, counts: Mapping[str, int]) -> int:
@@ -223,7 +268,7 @@ def _counted(name: str, counts: Mapping[str, int]) -> int:
         odd = sorted(id_ for id_, count in counts.items() if count != most)
         raise DatasetError(
             f"Videos of {name} differ in their number of frames: {odd[0]} has {counts[odd[0]]}, others have {most}, "
-            f"and {len(odd)} of {len(counts)} are not like those. Make them again, or move them away."
+            f"and {len(odd)} of {len(counts)} are not like those. Make them again, or move them away.{_if_images(name)}"
         )
     return most
 

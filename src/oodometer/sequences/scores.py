@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from oodometer.datasets import split_difficulty
-from oodometer.datasets.videos import is_video_name
+from oodometer.datasets import image_of, split_difficulty
 from oodometer.errors import StoreError
 from oodometer.families import IMAGENET_P
 from oodometer.metrics.sequences import is_noise, video_flip_rates, video_top5_distances
@@ -103,15 +102,10 @@ def _read(store: RunStore, record: BenchmarkRecord, difficulty: int) -> OfPertur
     noise, step = part.step is None, part.step or 1
     return replace(
         part,
-        images=tuple(_image(id_) for id_ in table.images),
+        images=tuple(image_of(id_) for id_ in table.images),
         flips=video_flip_rates(top[:, :, 0], noise, step),
         distances=video_top5_distances(top, noise, step) if top.shape[2] == TOP else None,
     )
-
-
-def _image(id_: str) -> str:
-    """Return of which image a video is: its id, of files without the extension."""
-    return id_.rpartition(".")[0] if is_video_name(id_) else id_
 
 
 def aligned(
