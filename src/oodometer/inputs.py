@@ -101,7 +101,8 @@ def open_shifted(
 ) -> Dataset:
     """Open a set of shifted images as a suite names it, in the label space among whose classes it is scored.
 
-    Those are the 200 of ImageNet-R or of ImageNet-A, all 1000 for V2 and Sketch, and else the classes that it has.
+    Those are the 200 of ImageNet-R or of ImageNet-A, all 1000 for V2 and Sketch, and else the classes that it has; all,
+    if that is one alone, among which every answer would be right.
 
     Parameters
     ----------
@@ -144,6 +145,12 @@ def open_shifted(
             f"{whole.name}: all sets of a run are of one model's classes, which --data or --clean tells (data, clean)."
         )
     space = _SPACES[key]() if key in _SPACES else _among(whole, [sample.label for sample in found.samples], key)
+    one = len({sample.label for sample in found.samples}) == 1 and key not in _SPACES
+    if one and key == "o":
+        raise DatasetError(f"{found.name} has images of one class, among which any model is sure of every image.")
+    if one and whole.width > 1:
+        note = f"{found.name} has images of one class alone, so it is scored among all classes of the model."
+        return AmongClasses(found, whole, (note,))
     return AmongClasses(found, space)
 
 

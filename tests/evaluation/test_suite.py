@@ -191,6 +191,31 @@ def test_labels_tell_the_classes_of_an_own_set(coded, beside):
         oodometer.evaluate(_reader(), suite={"mine": root}, labels={"cat": 0, "dog": 1}, **_just())
 
 
+def test_a_set_of_one_class_is_scored_among_all(coded):
+    """Among that one class every answer would be right."""
+    root = coded("mine", [(WNIDS[3], 3), (WNIDS[3], 4)])
+    for suite in ({"mine": root}, {"mine": root, "o": coded("o", [(WNIDS[0], 0), (WNIDS[1], 0)])}):
+        part = _of(oodometer.evaluate(_reader(), suite=suite, **_just()), "mine")
+        assert (part.accuracy.value, part.accuracy_unmasked) == (0.5, None)
+    with pytest.raises(DatasetError, match="images of one class"):
+        oodometer.evaluate(_reader(), suite={"o": root}, **_just())
+
+
+def test_a_set_that_cannot_be_read_is_said_not_to_be_readable(coded, tmp_path):
+    clean = coded("clean", [(WNIDS[3], 3), (WNIDS[4], 3)])
+    (tmp_path / "bad" / WNIDS[3]).mkdir(parents=True)
+    (tmp_path / "bad" / WNIDS[3] / "x.png").write_bytes(b"nothing")
+    (said,) = (
+        note
+        for note in oodometer.evaluate(_reader(), clean=clean, suite={"bad": tmp_path / "bad"}, **_just())
+        .summary()
+        .notes
+        if "bad" in note
+    )
+    assert "1 image of bad could not be read" in said
+    assert "x.png" in said
+
+
 def test_r_of_a_suite_is_the_same_as_imagenet_r(coded, tmp_path):
     root = coded("r", [(WNIDS[R[0]], R[0]), (WNIDS[R[1]], 0)])
     one = oodometer.evaluate(_reader(), imagenet_r=root, **_just())

@@ -21,6 +21,8 @@ class AmongClasses:
         The images, with their labels.
     space
         The label space, whose ``columns`` are the classes that take part.
+    more
+        Notes, beside those of the data set.
 
     Raises
     ------
@@ -28,11 +30,11 @@ class AmongClasses:
         If an image is of a class that takes no part.
     """
 
-    def __init__(self, dataset: Dataset, space: LabelSpace) -> None:
+    def __init__(self, dataset: Dataset, space: LabelSpace, more: tuple[str, ...] = ()) -> None:
         self._dataset = dataset
         self.name, self.label_space = dataset.name, space
         self.samples: Sequence[Sample] = dataset.samples
-        self.notes: tuple[str, ...] = getattr(dataset, "notes", ())
+        self.notes: tuple[str, ...] = (*getattr(dataset, "notes", ()), *more)
         self.digests: tuple[str, ...] = getattr(dataset, "digests", ())
         members = range(space.width) if space.columns is None else space.columns
         if strange := {sample.label for sample in self.samples}.difference(members):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from oodometer.report.summary import Corruptions, Counts, Design, Outliers, Renditions, Shifted, Unlabelled
 from oodometer.report.words import count, interval, listed, percent
 from oodometer.shifts import SHIFTED_SETS, title_of
-from oodometer.store import Manifest
+from oodometer.store import BenchmarkRecord, Manifest, Skipped
 
 __all__ = ["notes"]
 
@@ -26,6 +26,7 @@ def notes(
     renditions: Renditions | None,
     shifted: Sequence[Shifted],
     outliers: Outliers | None,
+    unread: Mapping[str, Sequence[Skipped]],
 ) -> tuple[str, ...]:
     """Say what a reader must know about the numbers of a run, most important first.
 
@@ -35,6 +36,8 @@ def notes(
         The plan, to tell what has not been begun.
     corruptions, unlabelled, renditions, shifted, outliers
         What was measured.
+    unread
+        By benchmark, the images that could not be read.
     """
     found = [*_on_size(manifest), *_on_answers(manifest, corruptions)]
     parts: dict[str, Corruptions | Unlabelled | Renditions | Outliers | None] = {
@@ -49,7 +52,7 @@ def notes(
             reached = isinstance(part, Corruptions) and part.design is not None and part.design.reached
             found += _on_counts(record.name, part.counts, partial=part.counts.partial and not reached)
         else:
-            found.append(f"None of the {count(record.images, 'image')} of {record.name} has been measured yet.")
+            found += _on_nothing(record, unread.get(record.name, ()))
     if corruptions is not None and not corruptions.clean_only:
         found += _on_corruptions(corruptions)
     if unlabelled is not None:
@@ -92,6 +95,23 @@ def _on_answers(manifest: Manifest, corruptions: Corruptions | None) -> Iterator
         )
 
 
+def _on_nothing(record: BenchmarkRecord, unread: Sequence[Skipped]) -> Iterator[str]:
+    """Say why there is no number of a set."""
+    if len(unread) < record.images:
+        yield f"None of the {count(record.images, 'image')} of {record.name} has been measured yet."
+    if unread:
+        yield _unread(record.name, unread)
+
+
+def _unread(name: str, skipped: Sequence[Skipped]) -> str:
+    # A reason often names its file already.
+    names = [s.reason if s.image in s.reason else f"{s.image}: {s.reason}" for s in skipped]
+    return (
+        f"{count(len(names), 'image')} of {name} could not be read and {'is' if len(names) == 1 else 'are'} left "
+        f"out of every condition alike: {listed([name.rstrip('.') for name in names])}."
+    )
+
+
 def _on_counts(name: str, counts: Counts, *, partial: bool) -> Iterator[str]:
     if partial:
         yield (
@@ -100,12 +120,7 @@ def _on_counts(name: str, counts: Counts, *, partial: bool) -> Iterator[str]:
             "Repeat the command to finish."
         )
     if counts.skipped:
-        # A reason often names its file already.
-        names = [s.reason if s.image in s.reason else f"{s.image}: {s.reason}" for s in counts.skipped]
-        yield (
-            f"{count(len(names), 'image')} of {name} could not be read and {'is' if len(names) == 1 else 'are'} left "
-            f"out of every condition alike: {listed([name.rstrip('.') for name in names])}."
-        )
+        yield _unread(name, counts.skipped)
 
 
 def _on_design(part: Corruptions, design: Design) -> Iterator[str]:
