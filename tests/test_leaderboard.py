@@ -102,6 +102,7 @@ def test_only_results_of_the_same_data_protocol_and_baseline_are_ranked_together
 
 def test_the_page_and_the_table(result, tmp_path):
     result("a", model=HOSTILE)
+    result("b", model="=1+1\r,\n")
     page, table = write_board(collect(tmp_path / "results"), tmp_path / "out")
     text = page.read_text(encoding="utf-8")
     assert HOSTILE not in text
@@ -110,6 +111,7 @@ def test_the_page_and_the_table(result, tmp_path):
     assert "76.7" in text.partition("Published by others")[2]
     rows = list(csv.DictReader(io.StringIO(table.read_text(encoding="utf-8"))))
     assert {row["kind"] for row in rows} == {"measured", "published"}
+    assert {row["model"] for row in rows if row["file"] == "b.json"} == {"'=1+1 ,"}
     assert all(row["group"] == "" for row in rows if row["kind"] == "published")
 
 

@@ -24,7 +24,7 @@ from oodometer.metrics.intervals import complement
 from oodometer.outfolder import write_atomically
 from oodometer.report import Summary
 from oodometer.report.summary import Corruptions, Renditions
-from oodometer.report.words import UNDEFINED, percent
+from oodometer.report.words import UNDEFINED, one_line, percent, spreadsheet_cell
 from oodometer.run import Run
 
 __all__ = ["PaperTable", "paper_tables", "write_tables"]
@@ -115,7 +115,7 @@ class PaperTable:
                 numbers = ["", "", "", ""] if estimate is None else [
                     *(f"{100 * end:.4f}" for end in (estimate.value, estimate.low, estimate.high)), estimate.n
                 ]  # fmt: skip
-                writer.writerow([_cell(name), column.group, column.title, *numbers])
+                writer.writerow([spreadsheet_cell(name), column.group, column.title, *numbers])
         return buffer.getvalue()
 
     def _cells(self, cell: Callable[[str, str, bool], str], intervals: bool) -> list[tuple[str, list[str]]]:
@@ -276,23 +276,13 @@ _TEX = {
 
 
 def _tex(text: str) -> str:
-    return "".join(_TEX.get(character, character) for character in _line(text))
+    return "".join(_TEX.get(character, character) for character in one_line(text))
 
 
 def _tex_start(text: str) -> str:
     """Keep the line before from taking what a row begins with for an option of its own."""
-    return f"{{}}{_tex(text)}" if _line(text)[:1] in ("[", "*") else _tex(text)
+    return f"{{}}{_tex(text)}" if one_line(text)[:1] in ("[", "*") else _tex(text)
 
 
 def _md(text: str) -> str:
-    return re.sub(r"([\\`*_{}\[\]<>|#&~$])", r"\\\1", _line(text))
-
-
-def _cell(text: str) -> str:
-    """Keep a name on its line, and spreadsheets from taking it for a formula."""
-    text = _line(text)
-    return f"'{text}" if text[:1] in tuple("=+-@") else text
-
-
-def _line(text: str) -> str:
-    return " ".join("".join(character if character.isprintable() else " " for character in text).split())
+    return re.sub(r"([\\`*_{}\[\]<>|#&~$])", r"\\\1", one_line(text))

@@ -17,7 +17,7 @@ from oodometer.errors import StoreError
 from oodometer.leaderboard.entry import Entry, read_entry
 from oodometer.leaderboard.published import PUBLISHED
 from oodometer.outfolder import write_atomically
-from oodometer.report.words import count, interval, percent
+from oodometer.report.words import count, interval, percent, spreadsheet_cell
 
 __all__ = ["Board", "Group", "collect", "write_board"]
 
@@ -128,13 +128,17 @@ def _csv(board: Board) -> str:
                 values = [f"{100 * value:.4f}" for value in (e.value, e.low, e.high)]
                 partial = "yes" if entry.partial else "no"
                 writer.writerow(
-                    [number, "measured", _cell(file), _cell(entry.model.name), title, *values, e.n, partial]
+                    [
+                        number,
+                        "measured",
+                        spreadsheet_cell(file),
+                        spreadsheet_cell(entry.model.name),
+                        title,
+                        *values,
+                        e.n,
+                        partial,
+                    ]
                 )
     for result in PUBLISHED:
         writer.writerow(["", "published", result.source, result.model, "mCE", f"{result.mce:g}", "", "", "", ""])
     return buffer.getvalue()
-
-
-def _cell(text: str) -> str:
-    """Keep spreadsheets from taking a name for a formula."""
-    return f"'{text}" if text[:1] in "=+-@\t\r" else text

@@ -6,7 +6,18 @@ import math
 
 from oodometer.metrics import Estimate
 
-__all__ = ["UNDEFINED", "count", "decimal", "interval", "listed", "percent", "printable", "spaced"]
+__all__ = [
+    "UNDEFINED",
+    "count",
+    "decimal",
+    "interval",
+    "listed",
+    "one_line",
+    "percent",
+    "printable",
+    "spaced",
+    "spreadsheet_cell",
+]
 
 UNDEFINED = "n/a"
 
@@ -46,3 +57,14 @@ def spaced(name: str) -> str:
 def printable(name: str) -> str:
     r"""Write a name so that it can do nothing to a terminal: control and direction characters appear as ``\x1b``."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
+
+
+def one_line(text: str) -> str:
+    """Write a name in one line, whatever characters are in it."""
+    return " ".join("".join(character if character.isprintable() else " " for character in text).split())
+
+
+def spreadsheet_cell(text: str) -> str:
+    """Keep a name on its line of a table of values, and spreadsheets from taking it for a formula."""
+    text = one_line(text)
+    return f"'{text}" if text[:1] in tuple("=+-@") else text
