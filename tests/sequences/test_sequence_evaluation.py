@@ -1,6 +1,7 @@
 """A model that can be counted by hand, evaluated on videos: numbers, continuing, refusals."""
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -291,6 +292,38 @@ def test_fewer_than_ten_are_no_mean_flip_rate(tmp_path):
     assert "mFR" not in text
 
 
+def test_notes_say_in_what_videos_are_not_those_of_imagenet_p(ten):
+    def said(run):
+        return " ".join(run.summary().notes)
+
+    few = said(evaluate(Levels(), ten))
+    assert "frames as the published ones, so" in few
+    assert "gaussian_noise 5 in place of 31, shot_noise 5 in place of 31" in few
+    assert "same images" not in few
+    (ten / "tilt" / "n0" / "v0" / "0.png").write_bytes(b"x")  # what cannot be read is there all the same
+    assert "same images" not in said(evaluate(Levels(), ten))
+    shutil.rmtree(ten / "tilt" / "n0" / "v0")
+    write_set(ten, {"snow": {"n0/new": [1, 2, 3, 4, 5]}})
+    whole = said(evaluate(Levels(), ten))
+    assert "not of the same images: of 7 images, 5 have a video under each of 10" in whole
+
+
+def test_videos_as_published_are_not_noted(tmp_path):
+    data = write_set(
+        tmp_path / "p", {**drawn(["snow"], 2, 31), **drawn(["translate"], 2, 41), **drawn(["shear"], 2, 5)}
+    )
+    notes = " ".join(evaluate(Levels(), data).summary().notes)
+    assert "published ones: at difficulty 1 there is no" in notes
+    assert "in place of" not in notes
+
+
+def test_notes_say_why_a_number_of_a_baseline_is_missing(ten, tmp_path):
+    content = {"name": "mine", "flip_rates": dict.fromkeys(IMAGENET_P[1:], 0.5)}
+    notes = evaluate(Levels(), ten, baseline=content).summary().notes
+    assert "There is no mFR. The baseline has no number for gaussian_noise." in notes
+    assert "There is no mT5D. The baseline mine has no top-5 distances." in notes
+
+
 def test_names_from_outside_do_nothing_to_a_page_or_a_terminal(tmp_path):
     run = evaluate(Levels(name="<b>\x1b[2J"), write_set(tmp_path / "p", {"tilt": VIDEOS}))
     assert "\x1b" not in str(run.table())
@@ -362,7 +395,7 @@ def test_a_baseline_file(ten, tmp_path):
     file.write_text(json.dumps({"name": "mine", "flip_rates": dict.fromkeys(IMAGENET_P, 0.5)}))
     run = evaluate(Levels(), ten, tmp_path / "run", baseline=file)
     assert run.mfr().value == pytest.approx(run.mean_flip_rate().value / 0.5)
-    with pytest.raises(MetricError, match="no number for gaussian_noise"):
+    with pytest.raises(MetricError, match=r"no mT5D\. The baseline mine has no top-5 distances"):
         run.mt5d()
     file.unlink()
     assert SequenceRun(tmp_path / "run").mfr() == run.mfr()

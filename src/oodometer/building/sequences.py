@@ -26,8 +26,7 @@ from oodometer.continuing import environment
 from oodometer.corruptions.apply import SEEDS
 from oodometer.datasets.manifest import FORMAT, SEQUENCES
 from oodometer.errors import ArgumentError
-from oodometer.perturbations import FOLDERS, GROUPS, perturb
-from oodometer.perturbations.registry import REGISTRY
+from oodometer.perturbations import FOLDERS, GROUPS, perturb, published_frames
 from oodometer.preprocess import PREPROCESS
 from oodometer.types import Dataset, Image, Images, LabelSpace, Orientation, Preprocess, Protocol
 
@@ -73,7 +72,7 @@ class _SequenceRecipe(Recipe):
     def files(self) -> int:
         if self.format.layout is not FrameFolders:
             return super().files
-        return len(self.items) * sum(self.frames or _published_frames(cell.corruption) for cell in self.cells)
+        return len(self.items) * sum(self.frames or _frames_of(cell.corruption) for cell in self.cells)
 
     @property
     def geometry(self) -> Preprocess:
@@ -178,7 +177,7 @@ def settle_sequences(
     if options.format == "mp4":
         require_pyav()
     folders = _folders(options.perturbations)
-    most = min(map(_published_frames, folders))
+    most = min(map(_frames_of, folders))
     frames = None if options.frames is None else whole("frames", options.frames, 2, most)
     protocol = Protocol(
         preprocess=PREPROCESS[choice("preprocess of videos", options.preprocess, _PREPROCESS)],
@@ -218,6 +217,6 @@ def _folders(asked: str | Sequence[str]) -> tuple[str, ...]:
     return tuple(folder for folder in FOLDERS if folder in chosen)
 
 
-def _published_frames(folder: str) -> int:
+def _frames_of(folder: str) -> int:
     name, _ = FOLDERS[folder]
-    return REGISTRY[name].frames
+    return published_frames(name)

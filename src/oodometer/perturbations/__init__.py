@@ -7,6 +7,6 @@ users give and calls them.
 from __future__ import annotations
 
 from oodometer.perturbations.apply import perturb
-from oodometer.perturbations.registry import FOLDERS, GROUPS, PERTURBATIONS
+from oodometer.perturbations.registry import FOLDERS, GROUPS, PERTURBATIONS, published_frames
 
-__all__ = ["FOLDERS", "GROUPS", "PERTURBATIONS", "perturb"]
+__all__ = ["FOLDERS", "GROUPS", "PERTURBATIONS", "perturb", "published_frames"]

@@ -10,7 +10,7 @@ from oodometer.families import IMAGENET_P, IMAGENET_P_VALIDATION
 from oodometer.perturbations import blurs, movements, noises, weathers
 from oodometer.perturbations.window import Kernel
 
-__all__ = ["FOLDERS", "GROUPS", "PERTURBATIONS", "REGISTRY", "Perturbation", "folder_of"]
+__all__ = ["FOLDERS", "GROUPS", "PERTURBATIONS", "REGISTRY", "Perturbation", "folder_of", "published_frames"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +73,11 @@ GROUPS: dict[str, tuple[str, ...]] = {
 def folder_of(name: str, difficulty: int) -> str:
     """Return the published folder of a perturbation's videos: its name, and from 2 on the difficulty."""
     return f"{name}_{difficulty}" if difficulty > 1 else name
+
+
+def published_frames(name: str) -> int:
+    """Return how many frames a published video of a perturbation has."""
+    return REGISTRY[name].frames
 
 
 FOLDERS: dict[str, tuple[str, int]] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,22 +14,13 @@ from oodometer.metrics import Estimate, Sample
 from oodometer.metrics.sequence_estimates import mean_score_estimate, relative_score_estimate, score_estimate
 from oodometer.metrics.sequences import FARTHEST
 from oodometer.report.summary import BaselineName, Counts
-from oodometer.report.words import count, listed
 from oodometer.sequences.baseline import SequenceBaseline, SequenceBaselineSpec, find_baseline, is_exact
+from oodometer.sequences.notes import NO_BASELINE, NO_TOP5, notes
 from oodometer.sequences.scores import OfPerturbation, aligned, read_scores
 from oodometer.sequences.summary import Number, SequenceRow, SequenceSummary
 from oodometer.store import RunStore
 
 __all__ = ["summarize"]
-
-_FEW = 1000
-"""Below so many videos the report says on how many published numbers rest."""
-
-NO_BASELINE = (
-    "There is no baseline, so there is no mFR and no mT5D. They are relative to AlexNet, whose flip rates were "
-    "published in no file; give the run of a baseline (--baseline RUN), or a file of its numbers."
-)
-NO_TOP5 = "There is no T5D: it needs the five best classes of every frame, and here there are fewer, or one alone."
 
 
 def summarize(store: RunStore, baseline: SequenceBaselineSpec = None, difficulty: int = 1) -> SequenceSummary:
@@ -63,6 +54,8 @@ def summarize(store: RunStore, baseline: SequenceBaselineSpec = None, difficulty
     counted = [part for part in parts if part.counts_at(difficulty)]
     missing = tuple(name for name in IMAGENET_P if name not in {part.perturbation for part in counted})
     over = _Over(counted, found, reason or NO_BASELINE)
+    mfr, mt5d = over.relative("flips"), over.relative("distances")
+    named = ("mFR", "mT5D") if not missing else ("relative flip rate", "relative T5D")
     record = parts[0].record
     return SequenceSummary(
         model=manifest.model,
@@ -76,9 +69,9 @@ def summarize(store: RunStore, baseline: SequenceBaselineSpec = None, difficulty
         missing=missing,
         mean_flip_rate=over.mean("flips"),
         mean_top5_distance=over.mean("distances"),
-        mfr=over.relative("flips"),
-        mt5d=over.relative("distances"),
-        notes=tuple(_notes(parts, missing, difficulty, found, reason)),
+        mfr=mfr,
+        mt5d=mt5d,
+        notes=tuple(notes(parts, difficulty, found, reason, dict(zip(named, (mfr, mt5d), strict=True)))),
         created=manifest.created,
         command=manifest.command,
         environment=manifest.environment,
@@ -99,6 +92,8 @@ def _baseline(
 
 _GREATEST = {"flips": 1.0, "distances": float(FARTHEST)}
 """What the scores are called, and the greatest possible one."""
+
+_WORDS = {"flips": "flip rates", "distances": "top-5 distances"}
 
 
 def _scores(part: OfPerturbation, kind: str) -> NDArray[np.float64] | None:
@@ -151,6 +146,8 @@ def _relative(parts: Sequence[OfPerturbation], baseline: SequenceBaseline, kind:
     if found is None:
         return Number(None, NO_TOP5)
     numbers, sample = _of_baseline(baseline, kind)
+    if not numbers:
+        return Number(None, f"The baseline {baseline.name} has no {_WORDS[kind]}.")
     try:
         return Number(relative_score_estimate(found[1], numbers, _GREATEST[kind], found[0], sample))
     except MetricError as error:
@@ -184,41 +181,3 @@ def _own(part: OfPerturbation, kind: str) -> Estimate | None:
         return None
     pairs = part.frames - (part.step or 1)
     return score_estimate(scores, _GREATEST[kind], pairs if kind == "flips" else np.inf)
-
-
-def _notes(
-    parts: Sequence[OfPerturbation],
-    missing: Sequence[str],
-    difficulty: int,
-    baseline: SequenceBaseline | None,
-    reason: str,
-) -> Iterator[str]:
-    """Say what a reader must know about the numbers of a run, most important first."""
-    for part in parts:
-        done = len(part.images) + len(part.skipped)
-        if done < part.record.images:
-            yield (
-                f"{part.name} is not finished: {done:,} of {count(part.record.images, 'video')}. The same command "
-                "continues."
-            )
-        if part.skipped:
-            yield f"{part.name}: {count(len(part.skipped), 'video')} could not be read and were left out."
-    if missing:
-        yield (
-            f"The means are not over the {len(IMAGENET_P)} perturbations of ImageNet-P, so they are not comparable "
-            f"with published ones: at difficulty {difficulty} there is no {listed(list(missing), 10)}."
-        )
-    videos = max(len(part.images) for part in parts)
-    if videos < _FEW:
-        yield (
-            f"These are at most {count(videos, 'video')} for a perturbation; ImageNet-P is made of the 50,000 "
-            "validation images."
-        )
-    if any(part.images and part.distances is None for part in parts):
-        yield NO_TOP5
-    if reason:
-        yield f"The baseline that the run was made with does not serve here: {reason}"
-    elif baseline is None:
-        yield NO_BASELINE
-    elif is_exact(baseline):
-        yield f"The numbers of the baseline {baseline.name} are taken as exact: nothing is known of their own error."
