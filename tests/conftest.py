@@ -1,14 +1,16 @@
 """What several test modules need: the golden images, the frost textures, the tools and a browser."""
 
-import importlib.util
 import os
 import shutil
+import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import hypothesis
 import pytest
 
+import documents
 from oodometer import textures
 from oodometer.corruptions import registry
 
@@ -40,11 +42,7 @@ def frost():
 @pytest.fixture(scope="session")
 def exactness():
     """Load the script ``tools/exactness.py`` as a module."""
-    spec = importlib.util.spec_from_file_location("exactness", CHECKOUT / "tools" / "exactness.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["exactness"] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
+    return documents.load_tool("exactness")
 
 
 @pytest.fixture
@@ -88,3 +86,20 @@ def page(browser):
     yield opened
     assert wrong == []
     context.close()
+
+
+@dataclass(frozen=True)
+class DemoRun:
+    """What the command ``oodometer demo`` left, and what it printed."""
+
+    path: Path
+    printed: str
+
+
+@pytest.fixture(scope="session")
+def demo_run(tmp_path_factory, frost):
+    """Run the demo once for all tests that read what it makes."""
+    place = tmp_path_factory.mktemp("demo") / "demo"
+    command = [sys.executable, "-m", "oodometer", "demo", "-o", str(place)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=900)
+    return DemoRun(place, done.stdout)
