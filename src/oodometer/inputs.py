@@ -145,10 +145,7 @@ def open_shifted(
             f"{whole.name}: all sets of a run are of one model's classes, which --data or --clean tells (data, clean)."
         )
     space = _SPACES[key]() if key in _SPACES else _among(whole, [sample.label for sample in found.samples], key)
-    one = len({sample.label for sample in found.samples}) == 1 and key not in _SPACES
-    if one and key == "o":
-        raise DatasetError(f"{found.name} has images of one class, among which any model is sure of every image.")
-    if one and whole.width > 1:
+    if known is None and whole.width > 1 and len({sample.label for sample in found.samples}) == 1:
         note = f"{found.name} has images of one class alone, so it is scored among all classes of the model."
         return AmongClasses(found, whole, (note,))
     return AmongClasses(found, space)

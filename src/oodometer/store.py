@@ -380,8 +380,14 @@ class RunStore:
 
     def plan_differences(self, planned: Manifest) -> str:
         """Say in which entries another plan differs from this run's, and how; empty if in none."""
-        found = differences(_plan(self.read_manifest()), _plan(planned))
-        changed = " (images were added, removed, renamed, relabelled or replaced)" if "digest" in found else ""
+        there, now = _plan(self.read_manifest()), _plan(planned)
+        if set(there["benchmarks"]) != set(now["benchmarks"]):
+            of_there, of_now = (", ".join(plan["benchmarks"]) for plan in (there, now))
+            return f"The sets differ: there {of_there}, now {of_now}."
+        for record in (*there["benchmarks"].values(), *now["benchmarks"].values()):
+            record["label_spaces"][1:] = sorted(record["label_spaces"][1:])  # which stand in the order of the sets
+        found = differences(there, now)
+        changed = " (images were added, removed, renamed, relabelled or replaced)" if ".digest:" in found else ""
         return f"{found}{changed}"
 
     def check_same_environment(self, planned: Manifest) -> None:

@@ -11,7 +11,7 @@ from probes import FAST, Probe
 import oodometer
 from oodometer.cli.main import cli
 from oodometer.datasets import imagenet1k, imagenet_a, imagenet_r
-from oodometer.errors import ArgumentError, DatasetError, ModelError
+from oodometer.errors import ArgumentError, DatasetError, ModelError, StoreError
 from oodometer.report.headlines import headlines
 
 WNIDS = imagenet1k().classes
@@ -197,8 +197,6 @@ def test_a_set_of_one_class_is_scored_among_all(coded):
     for suite in ({"mine": root}, {"mine": root, "o": coded("o", [(WNIDS[0], 0), (WNIDS[1], 0)])}):
         part = _of(oodometer.evaluate(_reader(), suite=suite, **_just()), "mine")
         assert (part.accuracy.value, part.accuracy_unmasked) == (0.5, None)
-    with pytest.raises(DatasetError, match="images of one class"):
-        oodometer.evaluate(_reader(), suite={"o": root}, **_just())
 
 
 def test_a_set_that_cannot_be_read_is_said_not_to_be_readable(coded, tmp_path):
@@ -214,6 +212,21 @@ def test_a_set_that_cannot_be_read_is_said_not_to_be_readable(coded, tmp_path):
     )
     assert "1 image of bad could not be read" in said
     assert "x.png" in said
+
+
+def test_a_run_is_continued_in_any_order_of_the_sets_and_of_no_others(coded, tmp_path):
+    clean = coded("clean", [(WNIDS[R[k]], R[k]) for k in range(4)])
+    sets = {"mine": coded("mine", [(WNIDS[R[k]], R[k]) for k in range(3)]), "b": coded("b", [(WNIDS[0], 0)] * 2)}
+    r = coded("r", [(WNIDS[R[0]], R[0]), (WNIDS[R[1]], 0)])
+    here = {"clean": clean, "out": tmp_path / "run", **_just()}
+    whole = oodometer.evaluate(_reader(), suite={"mine": sets["mine"], "r": r, "b": sets["b"]}, **here)
+    (tmp_path / "run" / "predictions" / "mine" / "00000000.parquet").unlink()
+    again = oodometer.evaluate(_reader(), suite={"b": sets["b"], "mine": sets["mine"], "r": r}, **here)
+    assert again.summary() == whole.summary()
+    for suite in ({"mine": sets["mine"]}, {**sets, "r": r, "c3": r}, {"x": sets["mine"], "b": sets["b"], "r": r}):
+        with pytest.raises(StoreError, match="sets differ: there imagenet-c, mine, imagenet-r, b, now") as found:
+            oodometer.evaluate(_reader(), suite=suite, **here)
+        assert "renamed" not in str(found.value)
 
 
 def test_r_of_a_suite_is_the_same_as_imagenet_r(coded, tmp_path):
@@ -272,7 +285,7 @@ def test_published_sets_need_the_classes_of_imagenet(ten_classes, coded):
 
 
 def test_the_command_takes_a_suite(coded, tmp_path):
-    r, mine = coded("r", [(WNIDS[R[0]], R[0])]), coded("mine", [(WNIDS[0], 0)])
+    r, mine = coded("r", [(WNIDS[R[0]], R[0])]), coded("mine", [(WNIDS[0], 0), (WNIDS[1], 0)])
     command = ["evaluate", "fake", "--suite", f"r={r}", "--suite", f"mine={mine}", "--preprocess", "none"]
     done = CliRunner().invoke(cli, [*command, "-o", str(tmp_path / "run")])
     assert done.exit_code == 0, done.output

@@ -81,15 +81,18 @@ def _of_runs(title: str, columns: dict[str, str], comparison: Numbers) -> Table:
 
 def _pair(pair: Pair, comparison: Numbers) -> Table:
     """Tabulate the differences of one pair."""
-    table = table_grid(
-        f"{pair.second} less {pair.first}, in points, with 95 % intervals",
-        "p: exact tests on the same images (McNemar's; for a corruption, of sign flips). Holm: adjusted for the "
-        f"{count(len(pair.corruptions), 'corruption')}.",
-    )
+    tests = "p: exact tests on the same images (McNemar's"
+    if pair.corruptions:
+        tests += (
+            f"; for a corruption, of sign flips). Holm: adjusted for the {count(len(pair.corruptions), 'corruption')}."
+        )
+    else:
+        tests += ")."
+    table = table_grid(f"{pair.second} less {pair.first}, in points, with 95 % intervals", tests)
     table.add_column("")
     table.add_column("difference")
     table.add_column("p", justify="right")
-    table.add_column("p (Holm)", justify="right")
+    table.add_column("p (Holm)" if pair.corruptions else "", justify="right")
     for title, found in (
         ("Clean error", pair.clean_error),
         (_mean_title(comparison).capitalize(), pair.mean_error),
