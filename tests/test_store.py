@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oodometer.continuing import differences
 from oodometer.errors import MetricError, StoreError
 from oodometer.outfolder import write_atomically
 from oodometer.preprocess import PREPROCESS
@@ -251,6 +252,27 @@ def test_of_two_lists_the_members_that_differ_are_named(tmp_path):
     protocol = Protocol(PREPROCESS["none"], "memory", "imagenet224", "fast", ("snow", "frost"), 0)
     with pytest.raises(StoreError, match=r'corruptions: there \["fog"\], now \["snow", "frost"\]'):
         store.check_same_plan(_manifest(protocol=protocol))
+
+
+@pytest.mark.parametrize(
+    ("there", "now", "words"),
+    [
+        ({"a": {"b": 1}}, {"a": {"b": 2}}, "a.b: there 1, now 2."),
+        ({"a": ["x", "y"]}, {"a": ["x", "y", "z"]}, 'a: now also ["z"].'),
+        ({"a": ["x", "y"]}, {"a": ["y"]}, 'a: there also ["x"].'),
+        ({"a": []}, {"a": ["y"]}, 'a: there [], now ["y"].'),
+        ({"a": ["x", "y"]}, {"a": ["y", "x"]}, 'a: there ["x", "y"], now ["y", "x"].'),
+        ({"a": 1, "b": {"c": None}}, {"a": 1, "b": {"c": None}}, ""),
+        (
+            {"model": 1, "benchmarks": {name: {"seed": 0, "p": {"q": name}} for name in "abc"}},
+            {"model": 2, "benchmarks": {name: {"seed": 1, "p": {"q": "other"}} for name in "abc"}},
+            "model: there 1, now 2. benchmarks.a.seed: there 0, now 1 (and 2 more alike). "
+            'benchmarks.a.p.q: there "a", now "other" (and 2 more alike).',
+        ),
+    ],
+)
+def test_differences_of_plans_are_told_once(there, now, words):
+    assert differences(there, now) == words
 
 
 def test_a_format_of_the_future_is_refused_by_its_number(tmp_path):

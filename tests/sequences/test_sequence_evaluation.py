@@ -472,6 +472,8 @@ def test_runs_over_sequences_and_others_are_told_apart(tmp_path):
         oodometer.Run(tmp_path / "run").table()
     with pytest.raises(StoreError, match="is not a run"):
         SequenceRun(tmp_path / "nowhere")
+    with pytest.raises(MetricError, match="One such is measured by another with"):
+        oodometer.compare([tmp_path / "run", tmp_path / "run"])
 
 
 def test_partial_runs_are_merged(tmp_path):

@@ -257,7 +257,7 @@ class BuildFolder:
         there = self.read_manifest()
         found = differences(_plan(there), _plan(planned))
         if found:
-            changed = " (images were added, removed, renamed, relabelled or replaced)" if "digest" in found else ""
+            changed = " (images were added, removed, renamed, relabelled or replaced)" if ".digest:" in found else ""
             raise StoreError(
                 f"{self.path} holds another build. {found}{changed} Choose another folder, or delete this one."
             )

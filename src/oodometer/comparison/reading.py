@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from oodometer.errors import ArgumentError, MetricError
 from oodometer.run import Run
 from oodometer.run_baseline import same_protocol
-from oodometer.store import BenchmarkRecord, Table
+from oodometer.store import SEQUENCES, BenchmarkRecord, Table
 from oodometer.tables import by_corruption, of_clean
 from oodometer.types import CLEAN
 
@@ -124,9 +124,18 @@ def opened(runs: Sequence[Run | str | os.PathLike[str]]) -> tuple[Run, ...]:
     ------
     ArgumentError
         If there are fewer than two.
+    MetricError
+        If a folder holds a run over sequences.
     StoreError
         If a folder holds no run.
     """
     if isinstance(runs, str | os.PathLike) or len(runs) < 2:
         raise ArgumentError("A comparison needs at least two runs, or their folders.")
-    return tuple(run if isinstance(run, Run) else Run(run) for run in runs)
+    found = tuple(run if isinstance(run, Run) else Run(run) for run in runs)
+    for run in found:
+        if any(record.name.startswith(SEQUENCES) for record in run.manifest.benchmarks):
+            raise MetricError(
+                f"{run.path} is a run over sequences. One such is measured by another with "
+                "`oodometer report RUN --baseline OTHER`."
+            )
+    return found
