@@ -16,6 +16,7 @@ from oodometer.datasets import (
     imagenet_r,
     open_dataset,
     path_of,
+    recognise,
 )
 from oodometer.errors import ArgumentError, DatasetError, OodometerError
 from oodometer.outfolder import check_apart
@@ -152,12 +153,15 @@ def open_shifted(
 
 
 _SPACES = {"r": imagenet_r, "a": imagenet_a, "v2": imagenet1k, "sketch": imagenet1k}
+_OF_KNOWN_CLASSES = tuple(f"{known.benchmark}:" for known in SHIFTED_SETS.values())
+_CONTAINERS = {"webdataset", "parquet", "huggingface", "npy"}
 _FORMS = {"r": "folder", "a": "imagenet-a", "v2": "imagenet-v2", "sketch": "imagenet-sketch", "o": "folder"}
 
 
 def _spec(key: str, data: str | os.PathLike[str]) -> str | os.PathLike[str]:
     """Name the kind of a path, which its look might not tell, if the set has one and the caller named none."""
-    if key not in _FORMS or os.fspath(data) != os.fspath(path_of(data)):
+    path = path_of(data)
+    if key not in _FORMS or os.fspath(data) != os.fspath(path) or _is_container(path):
         return data
     return f"{_FORMS[key]}:{os.fspath(data)}"
 
@@ -167,17 +171,28 @@ def _opened_shifted(
 ) -> Dataset | CorruptedDataset:
     """Open a set; one of one's own by its wnids, and by the labels that were given where it has none."""
     try:
-        return open_dataset(_spec(key, data), **_classes(key, whole, labels))
+        spec = _spec(key, data)
+        return open_dataset(spec, **_classes(key, spec, whole, labels))
     except DatasetError:
         if labels is None or key in SHIFTED_SETS or whole != imagenet1k():
             raise
         return open_dataset(data, labels=labels, label_space=None)
 
 
-def _classes(key: str, whole: LabelSpace, labels: str | Path | Mapping[str, int | str] | None) -> dict[str, Any]:
+def _is_container(path: Path) -> bool:
+    """Return whether images lie in files of several, which are told by their look."""
+    try:
+        return recognise(path).kind in _CONTAINERS
+    except DatasetError:  # the reader says what it misses
+        return False
+
+
+def _classes(
+    key: str, spec: str | os.PathLike[str], whole: LabelSpace, labels: str | Path | Mapping[str, int | str] | None
+) -> dict[str, Any]:
     """Return what to tell a reader of the classes: nothing of those of ImageNet, which are known by their wnids."""
     if key == "r":
-        return {"label_space": imagenet_r()}
+        return {} if os.fspath(spec).startswith(_OF_KNOWN_CLASSES) else {"label_space": imagenet_r()}
     if whole == imagenet1k():
         return {}
     return {"label_space": whole} if labels is None else {"labels": labels, "classes": whole.width}

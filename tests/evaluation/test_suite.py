@@ -1,6 +1,8 @@
 """A suite: several shifted sets in one run, each among its own classes, beside clean images or alone."""
 
 import json
+import shutil
+import tarfile
 
 import numpy as np
 import PIL.Image
@@ -227,6 +229,21 @@ def test_a_run_is_continued_in_any_order_of_the_sets_and_of_no_others(coded, tmp
         with pytest.raises(StoreError, match="sets differ: there imagenet-c, mine, imagenet-r, b, now") as found:
             oodometer.evaluate(_reader(), suite=suite, **here)
         assert "renamed" not in str(found.value)
+
+
+def test_published_sets_may_be_named_by_their_kind_and_lie_in_shards(coded, tmp_path):
+    r = coded("r", [(WNIDS[R[k]], R[0]) for k in range(4)])
+    with tarfile.open(tmp_path / "r.tar", "w") as tar:
+        for folder in sorted(r.iterdir()):
+            tar.add(folder, folder.name)
+    shards = tmp_path / "shards"
+    shards.mkdir()
+    shutil.copy(tmp_path / "r.tar", shards / "0.tar")
+    for key in ("r", "sketch"):
+        kinds = [f"imagenet-{key}:{r}", r, tmp_path / "r.tar", shards, f"webdataset:{tmp_path / 'r.tar'}"]
+        runs = [oodometer.evaluate(_reader(), suite={key: data}, **_just()) for data in kinds]
+        parts = [run.summary().renditions or _of(run, f"imagenet-{key}") for run in runs]
+        assert {(part.accuracy.value, part.counts.measured) for part in parts} == {(0.25, 4)}
 
 
 def test_r_of_a_suite_is_the_same_as_imagenet_r(coded, tmp_path):
