@@ -33,10 +33,10 @@ def call(capsys):
 def test_it_builds_and_says_what(call, photographs, tmp_path):
     root, out = photographs(3), tmp_path / "out"
     status, printed, told = call(root, out, *OPTIONS)
-    assert (status, printed) == (0, f"{out}: 12 pictures of 3 images; 12 were made now.\n")
+    assert (status, printed) == (0, f"{out}: 12 pictures of 3 images; 12 made now.\n")
     assert "images in class folders" in told  # what the source was taken for
     assert "12/12" in told
-    assert call(root, out, *OPTIONS)[:2] == (0, f"{out}: 12 pictures of 3 images; 0 were made now.\n")
+    assert call(root, out, *OPTIONS)[:2] == (0, f"{out}: 12 pictures of 3 images; 0 made now.\n")
     oodometer.build(root, tmp_path / "same", **QUICK)
     assert files(out) == files(tmp_path / "same")
 
@@ -144,7 +144,7 @@ def test_ctrl_c_stops_and_the_same_command_continues(call, photographs, tmp_path
     assert "Traceback" not in told
     done = len(list(out.rglob("*.JPEG")))
     status, printed, _ = call(root, out, *options)
-    assert (status, printed) == (0, f"{out}: 120 pictures of 12 images; {120 - done} were made now.\n")
+    assert (status, printed) == (0, f"{out}: 120 pictures of 12 images; {120 - done} made now.\n")
 
 
 def test_an_image_is_not_written_over_itself(call, tmp_path):

@@ -25,10 +25,10 @@ def call(capsys):
 def test_it_builds_and_says_what(call, photographs, tmp_path):
     root, out = photographs(3), tmp_path / "out"
     status, printed, told = call(root, out, *OPTIONS)
-    assert (status, printed) == (0, f"{out}: 6 videos of 3 images; 6 were made now.\n")
+    assert (status, printed) == (0, f"{out}: 6 videos of 3 images; 6 made now.\n")
     assert "images in class folders" in told  # what the source was taken for
     assert "6/6" in told
-    assert call(root, out, *OPTIONS)[:2] == (0, f"{out}: 6 videos of 3 images; 0 were made now.\n")
+    assert call(root, out, *OPTIONS)[:2] == (0, f"{out}: 6 videos of 3 images; 0 made now.\n")
     options = {"preprocess": "none", "format": "png", "perturbations": "rotate,shot_noise_2", "frames": 3}
     oodometer.build_sequences(root, tmp_path / "same", progress=False, **options)
     assert files(out) == files(tmp_path / "same")
@@ -36,7 +36,7 @@ def test_it_builds_and_says_what(call, photographs, tmp_path):
 
 def test_the_ten_are_the_default(call, photographs, tmp_path):
     status, printed, _ = call(photographs(1), tmp_path / "out", "--sequence", "--preprocess", "none", "--frames", "2")
-    assert (status, "10 videos of 1 images" in printed) == (0, True)
+    assert (status, "10 videos of 1 image;" in printed) == (0, True)
     assert "zoom_blur/n01440764/0000/01.JPEG" in names(tmp_path / "out")
 
 
@@ -55,11 +55,18 @@ def test_a_dry_run_writes_nothing(call, photographs, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+def test_a_folder_that_is_called_like_a_file_is_refused(call, photographs, tmp_path):
+    image = photographs(1) / "n01440764" / "0000.png"
+    status, _, told = call(image, tmp_path / "out.mp4", "--sequence")
+    assert (status, "Name it without .mp4" in told) == (2, True)
+    assert not (tmp_path / "out.mp4").exists()
+
+
 def test_options_come_from_a_file(call, photographs, tmp_path):
     config = tmp_path / "videos.toml"
     config.write_text('sequence = true\nframes = 2\ncorruptions = ["shear"]\npreprocess = "none"\n')
     status, printed, _ = call(photographs(1), tmp_path / "out", "--config", config)
-    assert (status, "1 videos of 1 images" in printed) == (0, True)
+    assert (status, "1 video of 1 image; 1 made now" in printed) == (0, True)
 
 
 @pytest.mark.parametrize(

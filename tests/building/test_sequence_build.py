@@ -158,7 +158,12 @@ def test_what_was_damaged_is_made_again_and_nothing_else(photographs, tmp_path):
     (out / "spatter/n01440764/0001/02.png").write_bytes(b"changed")
     (out / "shot_noise/n01440764/0000/notes.txt").write_text("a file of someone's")
     shutil.rmtree(out / "shot_noise_3/n01440764/0001")
-    assert oodometer.build_sequences(root, out, **QUICK).made == 4
+    _, file, link = sorted((out / "rotate").glob("*/*"))
+    for video in (file, link):
+        shutil.rmtree(video)
+    file.write_bytes(b"in the place of a video")
+    link.symlink_to(tmp_path / "nowhere")
+    assert oodometer.build_sequences(root, out, **QUICK).made == 6
     assert files(out) == expected
 
 

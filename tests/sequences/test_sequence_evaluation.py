@@ -390,6 +390,16 @@ def test_the_numbers_of_a_baseline_outlive_its_folder(ten, tmp_path):
     assert any("does not serve here" in note for note in after.summary(difficulty=2).notes)
 
 
+def test_a_baseline_that_is_not_finished_is_said_to_be_so(tmp_path):
+    data = write_set(tmp_path / "p", drawn(("tilt", "snow")))
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(_Stops(8), data, tmp_path / "part", batch_size=2)
+    run = evaluate(Levels(), data, tmp_path / "run", baseline=tmp_path / "part")
+    assert "run part: 2 of 12 videos of p (not finished)" in run.summary().baseline.source
+    whole = SequenceRun(tmp_path / "run").summary(baseline=tmp_path / "run")
+    assert "run run: 12 videos of p, " in whole.baseline.source
+
+
 def test_a_baseline_file(ten, tmp_path):
     file = tmp_path / "alexnet.json"
     file.write_text(json.dumps({"name": "mine", "flip_rates": dict.fromkeys(IMAGENET_P, 0.5)}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import struct
 from collections.abc import Iterable
@@ -55,25 +56,30 @@ class FrameFolders(Tree):
         """Write the frames into another folder, which then takes the place of whatever was there."""
         begun, final, damaged = Path(temporary), Path(path), Path(f"{temporary}.old{TEMPORARY}")
         for folder in (begun, damaged):
-            if folder.exists():
-                shutil.rmtree(folder)
+            _delete(folder)
         begun.mkdir()
         for i, file in enumerate(_unpacked(data)):
             (begun / self._name(i)).write_bytes(file)
         final.parent.mkdir(parents=True, exist_ok=True)
-        if final.exists():
+        if os.path.lexists(final):
             final.replace(damaged)
         begun.replace(final)
-        if damaged.exists():
-            shutil.rmtree(damaged)
+        _delete(damaged)
 
     def remove(self, path: str) -> None:
         """Delete a folder with its frames, if it is there."""
-        if Path(path).exists():
-            shutil.rmtree(path)
+        _delete(Path(path))
 
     def _name(self, frame: int) -> str:
         return f"{frame:02d}{self.place.encoding.extension}"
+
+
+def _delete(path: Path) -> None:
+    """Delete a folder, or what is there in its place: a file, or a link."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _packed(files: Iterable[bytes]) -> bytes:

@@ -142,7 +142,7 @@ def construct(recipe: Recipe, out: str | os.PathLike[str], workers: int | None, 
         folder.remove_leftovers()
         place = Place(folder, recipe.planned.source, recipe.cells, recipe.format.encoding, recipe.shape)
         layout = recipe.format.layout(place)
-        observer.begin(recipe.noun, len(recipe.items) * len(recipe.cells), 0)
+        observer.begin(f"{recipe.noun}s", len(recipe.items) * len(recipe.cells), 0)
         outcome = drive(recipe, layout, count, observer)
         if not outcome.images:
             folder.clear()

@@ -70,7 +70,7 @@ class Recipe:
     planned: Manifest
     shape: tuple[int, ...] | None = None
 
-    noun: ClassVar[str] = "pictures"
+    noun: ClassVar[str] = "picture"
     folder_type: ClassVar[type[BuildFolder]] = BuildFolder
 
     @property

@@ -65,7 +65,7 @@ class _SequenceRecipe(Recipe):
 
     frames: int | None = None
 
-    noun: ClassVar[str] = "videos"
+    noun: ClassVar[str] = "video"
     folder_type: ClassVar[type[BuildFolder]] = SequenceFolder
 
     @property

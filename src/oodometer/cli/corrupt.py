@@ -112,11 +112,13 @@ def _estimate(recipe: Any, out: str, workers: int | None) -> None:  # noqa: ANN4
     from rich.filesize import decimal
 
     from oodometer.building import estimate
+    from oodometer.report.words import count
 
     found = estimate(recipe, out, workers)
     minutes = f"{found.seconds / 60:,.0f}" if found.seconds >= 600 else f"{found.seconds / 60:.1f}"
     click.echo(
-        f"{found.images:,} images under {found.conditions} conditions: {found.files:,} files of about "
+        f"{count(found.images, 'image')} under {count(found.conditions, 'condition')}: {count(found.files, 'file')} of "
+        f"about "
         f"{decimal(found.bytes)} together; {decimal(found.free)} are free.\n"
         f"About {minutes} minutes, and what the disk takes. Nothing was written."
     )
@@ -124,17 +126,19 @@ def _estimate(recipe: Any, out: str, workers: int | None) -> None:  # noqa: ANN4
 
 def _build(recipe: Any, out: str, workers: int | None) -> None:  # noqa: ANN401 - imported when used
     from oodometer.building import construct
+    from oodometer.report.words import count
 
     try:
         built = construct(recipe, out, workers, progress=True)
     except KeyboardInterrupt:
         click.echo("What was finished is safe; the same command continues.", err=True)
         raise
-    made = f"{built.pictures:,} {recipe.noun} of {built.images:,} images; {built.made:,} were made now."
-    click.echo(f"{built.path}: {made}")
+    there = f"{count(built.pictures, recipe.noun)} of {count(built.images, 'image')}"
+    click.echo(f"{built.path}: {there}; {built.made:,} made now.")
     if built.skipped:
-        count = len(built.skipped)
-        click.echo(f"Images that could not be read and were left out of every condition: {count}", err=True)
+        click.echo(
+            f"Images that could not be read and were left out of every condition: {len(built.skipped)}", err=True
+        )
         for skipped in built.skipped:
             click.echo(f"  {skipped.reason}", err=True)
         sys.exit(EXIT_SKIPPED)

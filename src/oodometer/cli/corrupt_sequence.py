@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from oodometer.arguments import path
 from oodometer.errors import ArgumentError
 
 __all__ = ["settle"]
@@ -25,7 +26,14 @@ def settle(source: str, out: str, given: set[str], chosen: dict[str, Any]) -> An
         All options that say what to make, by name.
     """
     from oodometer.building import SequenceOptions, settle_sequences
+    from oodometer.datasets.videos import is_video_name
 
+    place = path("The output folder", out)
+    if is_video_name(place.name) and not place.is_dir():
+        raise ArgumentError(
+            f"{place}: with --sequence OUT is a folder, which gets a folder or file for each video. Name it without "
+            f"{place.suffix}; --format mp4 makes files."
+        )
     if unfit := [name for name in OF_PICTURES if name in given]:
         raise ArgumentError(
             f"{', '.join(unfit)}: goes with pictures, not with --sequence, whose perturbations have steps of their own."

@@ -167,7 +167,8 @@ def _numbers(origin: str, what: str, given: Mapping[Any, Any], greatest: float) 
 def _measured(path: Path, parts: Sequence[OfPerturbation], difficulty: int) -> SequenceBaseline:
     """Take the numbers of another run."""
     store = RunStore(path)
-    theirs = [part for part in read_scores(store, difficulty) if part.images]
+    planned = read_scores(store, difficulty)
+    theirs = [part for part in planned if part.images]
     if not theirs:
         raise MetricError(f"The run {path} has measured no video yet, so it is no baseline.")
     here = {part.key: part for part in parts}
@@ -181,7 +182,9 @@ def _measured(path: Path, parts: Sequence[OfPerturbation], difficulty: int) -> S
     ranked = [part for part in theirs if part.distances is not None]
     flips = {part.key: part.flips for part in theirs}
     distances = {part.key: part.distances / FARTHEST for part in ranked if part.distances is not None}
-    what = f"{sum(len(part.images) for part in theirs):,} videos of {_data(theirs[0])}"
+    measured = sum(len(part.images) for part in theirs)
+    of = "" if all(part.finished for part in planned) else f" of {sum(part.record.images for part in planned):,}"
+    what = f"{measured:,}{of} videos of {_data(theirs[0])}{' (not finished)' if of else ''}"
     return SequenceBaseline(
         name=store.read_manifest().model.name,
         source=f"run {path.absolute().name}: {what}, {theirs[0].record.protocol.label}",

@@ -65,7 +65,7 @@ def notes(
 
 def _left_out(parts: Sequence[OfPerturbation]) -> Iterator[str]:
     for part in parts:
-        if not _finished(part):
+        if not part.finished:
             yield (
                 f"{part.name} is not finished: {len(part.images) + len(part.skipped):,} of "
                 f"{count(part.record.images, 'video')}. The same command continues."
@@ -90,7 +90,7 @@ def _not_as_published(counted: Sequence[OfPerturbation], difficulty: int) -> Ite
             f"{listed(each)}."
         )
     # Whether they could be read or not: what was left out is said elsewhere.
-    sets = [{*part.images, *(image_of(s.image) for s in part.skipped)} for part in counted if _finished(part)]
+    sets = [{*part.images, *(image_of(s.image) for s in part.skipped)} for part in counted if part.finished]
     if sets and (everywhere := set.intersection(*sets)) != (somewhere := set.union(*sets)):
         yield (
             f"The perturbations are not of the same images: of {count(len(somewhere), 'image')}, "
@@ -104,7 +104,3 @@ def _of_the_baseline(baseline: SequenceBaseline, relative: Mapping[str, Number])
             yield f"There is no {name}. {number.words}"
     if is_exact(baseline):
         yield f"The numbers of the baseline {baseline.name} are taken as exact: nothing is known of their own error."
-
-
-def _finished(part: OfPerturbation) -> bool:
-    return len(part.images) + len(part.skipped) == part.record.images

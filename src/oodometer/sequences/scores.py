@@ -44,6 +44,11 @@ class OfPerturbation:
         of_noise = self.step is None and self.difficulty > 1
         return f"{self.perturbation}_{self.difficulty}" if of_noise else self.perturbation
 
+    @property
+    def finished(self) -> bool:
+        """Whether all of its videos were measured, or left out since they cannot be read."""
+        return len(self.images) + len(self.skipped) == self.record.images
+
     def counts_at(self, difficulty: int) -> bool:
         """Return whether it belongs to the means at a difficulty."""
         return self.perturbation in IMAGENET_P and self.difficulty == difficulty and bool(self.images)
