@@ -4,6 +4,7 @@ import numpy as np
 import PIL.Image
 import pytest
 
+from oodometer.cli import main
 from oodometer.datasets import imagenet1k
 
 
@@ -31,3 +32,16 @@ def photographs(tmp_path, textured):
         return tmp_path / folder
 
     return write
+
+
+@pytest.fixture
+def call(capsys):
+    """Return a function that runs ``oodometer corrupt`` and gives its exit status, output and errors."""
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as end:
+            main(["corrupt", *map(str, arguments)])
+        output = capsys.readouterr()
+        return end.value.code or 0, output.out, output.err
+
+    return run

@@ -4,22 +4,8 @@ import pytest
 from built import files, names
 
 import oodometer
-from oodometer.cli import main
 
 OPTIONS = ["--sequence", "--preprocess", "none", "--format", "png", "-c", "rotate,shot_noise_2", "--frames", "3"]
-
-
-@pytest.fixture
-def call(capsys):
-    """Return a function that runs the command and gives its exit status, output and errors."""
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as end:
-            main(["corrupt", *map(str, arguments)])
-        output = capsys.readouterr()
-        return end.value.code or 0, output.out, output.err
-
-    return run
 
 
 def test_it_builds_and_says_what(call, photographs, tmp_path):

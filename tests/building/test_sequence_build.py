@@ -285,7 +285,9 @@ def test_groups_of_perturbations(photographs, tmp_path):
     root = photographs(1)
 
     def chosen(perturbations):
-        return settle_sequences(root, tmp_path / "out", SequenceOptions(perturbations)).protocol.corruptions
+        return settle_sequences(
+            root, tmp_path / "out", SequenceOptions(perturbations=perturbations)
+        ).protocol.corruptions
 
     assert len(chosen("imagenet-p")) == 10
     assert chosen("validation") == ("speckle_noise", "gaussian_blur", "spatter", "shear")

@@ -6,32 +6,20 @@ version, which the manifest names by that of PyAV, and neither on the processor 
 
 from __future__ import annotations
 
-import importlib
 import io
-from typing import Any
 
-from oodometer.errors import MissingDataError
+from oodometer.datasets.videos import require_pyav
 from oodometer.types import Images
 
-__all__ = ["encode_mp4", "require_pyav"]
+__all__ = ["encode_mp4"]
 
 # Without the last, videos that are made at once on several threads differ by a few bytes from run to run.
 _OPTIONS = {"crf": "20", "preset": "medium", "threads": "1", "x264-params": "cpu-independent=1"}
 
 
-def require_pyav() -> Any:  # noqa: ANN401 - a module, which may be missing where this is checked
-    """Import PyAV; raises ``MissingDataError`` that says how to get it."""
-    try:
-        return importlib.import_module("av")
-    except ModuleNotFoundError as error:
-        raise MissingDataError(
-            "Writing video files needs av: pip install 'oodometer[video]'. Folders of frames need nothing more."
-        ) from error
-
-
 def encode_mp4(frames: Images) -> bytes:
     """Encode the frames of a video, uint8, frames x height x width x 3, of any sides: colour at full resolution."""
-    av = require_pyav()
+    av = require_pyav("Writing")
     buffer = io.BytesIO()
     with av.open(buffer, "w", format="mp4", options={"fflags": "+bitexact"}) as container:
         stream = container.add_stream("libx264", rate=1, options=_OPTIONS)

@@ -32,26 +32,32 @@ from oodometer.plan import make_protocol, seeded_order
 from oodometer.preprocess import apply
 from oodometer.types import CLEAN, UNLABELLED, Dataset, Image, LabelSpace, Orientation, Preprocess, Protocol, Sample
 
-__all__ = ["Options", "Recipe", "items_of", "read_severities", "settle", "source_of", "taken"]
+__all__ = ["CommonOptions", "Options", "Recipe", "items_of", "opened", "read_severities", "settle", "source_of"]
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """The choices of a build, as users give them; see ``oodometer.build``."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommonOptions:
+    """The choices that every build has, of pictures or of videos."""
 
-    corruptions: str | Sequence[str] = "imagenet-c"
-    severities: str | Sequence[float] = SEVERITIES
     preprocess: str = "imagenet224"
     format: str = "jpeg"
-    clean: bool = False
-    edition: str = "imagenet224"
-    method: str = "fast"
     seed: int = 0
     limit: int | None = None
     labels: str | Path | Mapping[str, int | str] | None = None
     classes: int | None = None
     label_space: str | LabelSpace | None = None
     orientation: Orientation = "ignore"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(CommonOptions):
+    """The choices of a build, as users give them; see ``oodometer.build``."""
+
+    corruptions: str | Sequence[str] = "imagenet-c"
+    severities: str | Sequence[float] = SEVERITIES
+    clean: bool = False
+    edition: str = "imagenet224"
+    method: str = "fast"
 
 
 @dataclass(frozen=True)
@@ -149,10 +155,7 @@ def settle(source: str | os.PathLike[str] | Dataset, out: str | os.PathLike[str]
     )
     severities = read_severities(options.severities)
     cells = _cells(protocol, severities, clean=options.clean)
-    dataset = open_source(
-        source, out, options.labels, options.classes, options.label_space, orientation=options.orientation
-    )
-    samples = taken(dataset, protocol.seed, options.limit)
+    dataset, samples = opened(source, out, options, protocol.seed)
     planned = Manifest(
         kind=BUILD,
         format=FORMAT,
@@ -206,7 +209,17 @@ def _cells(protocol: Protocol, severities: Sequence[int | float], *, clean: bool
     return (*first, *(Cell(name, severity) for name in protocol.corruptions for severity in severities))
 
 
-def taken(dataset: Dataset, seed: int, limit: int | None) -> list[Sample]:
+def opened(
+    source: str | os.PathLike[str] | Dataset, out: str | os.PathLike[str], options: CommonOptions, seed: int
+) -> tuple[Dataset, list[Sample]]:
+    """Open the sources of a build; return them, and the images to take."""
+    dataset = open_source(
+        source, out, options.labels, options.classes, options.label_space, orientation=options.orientation
+    )
+    return dataset, _taken(dataset, seed, options.limit)
+
+
+def _taken(dataset: Dataset, seed: int, limit: int | None) -> list[Sample]:
     """Return the images to take, in the order of the data set: all, or the first of the seeded order.
 
     Raises

@@ -18,13 +18,13 @@ from oodometer.building.formats import Format
 from oodometer.building.frames import FrameFolders, of_frames
 from oodometer.building.job import Build, construct
 from oodometer.building.manifest import BuildFolder, SequenceFolder, SequenceManifest
-from oodometer.building.mp4 import encode_mp4, require_pyav
-from oodometer.building.recipe import Recipe, items_of, source_of, taken
-from oodometer.building.sources import open_source
+from oodometer.building.mp4 import encode_mp4
+from oodometer.building.recipe import CommonOptions, Recipe, items_of, opened, source_of
 from oodometer.building.tree import Tree
 from oodometer.continuing import environment
 from oodometer.corruptions.apply import SEEDS
 from oodometer.datasets.manifest import FORMAT, SEQUENCES
+from oodometer.datasets.videos import require_pyav
 from oodometer.errors import ArgumentError
 from oodometer.perturbations import FOLDERS, GROUPS, perturb, published_frames
 from oodometer.preprocess import PREPROCESS
@@ -43,20 +43,12 @@ VIDEO_FORMATS: dict[str, Format] = {
 _PREPROCESS = ("imagenet224", "none")
 
 
-@dataclass(frozen=True, slots=True)
-class SequenceOptions:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SequenceOptions(CommonOptions):
     """The choices of a build of videos, as users give them; see ``oodometer.build_sequences``."""
 
     perturbations: str | Sequence[str] = "imagenet-p"
     frames: int | None = None
-    preprocess: str = "imagenet224"
-    format: str = "jpeg"
-    seed: int = 0
-    limit: int | None = None
-    labels: str | Path | Mapping[str, int | str] | None = None
-    classes: int | None = None
-    label_space: str | LabelSpace | None = None
-    orientation: Orientation = "ignore"
 
 
 @dataclass(frozen=True)
@@ -175,7 +167,7 @@ def settle_sequences(
     """
     form = VIDEO_FORMATS[choice("format of videos", options.format, VIDEO_FORMATS)]
     if options.format == "mp4":
-        require_pyav()
+        require_pyav("Writing")
     folders = _folders(options.perturbations)
     most = min(map(_frames_of, folders))
     frames = None if options.frames is None else whole("frames", options.frames, 2, most)
@@ -187,10 +179,7 @@ def settle_sequences(
         corruptions=folders,
         seed=whole("seed", options.seed, *SEEDS),
     )
-    dataset = open_source(
-        source, out, options.labels, options.classes, options.label_space, orientation=options.orientation
-    )
-    samples = taken(dataset, protocol.seed, options.limit)
+    dataset, samples = opened(source, out, options, protocol.seed)
     planned = SequenceManifest(
         kind=SEQUENCES,
         format=FORMAT,

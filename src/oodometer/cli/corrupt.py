@@ -118,8 +118,7 @@ def _estimate(recipe: Any, out: str, workers: int | None) -> None:  # noqa: ANN4
     minutes = f"{found.seconds / 60:,.0f}" if found.seconds >= 600 else f"{found.seconds / 60:.1f}"
     click.echo(
         f"{count(found.images, 'image')} under {count(found.conditions, 'condition')}: {count(found.files, 'file')} of "
-        f"about "
-        f"{decimal(found.bytes)} together; {decimal(found.free)} are free.\n"
+        f"about {decimal(found.bytes)} together; {decimal(found.free)} are free.\n"
         f"About {minutes} minutes, and what the disk takes. Nothing was written."
     )
 

@@ -19,7 +19,7 @@ from oodometer.datasets.decode import decode
 from oodometer.datasets.scan import is_image_name, visible
 from oodometer.errors import DatasetError, ImageError, MissingDataError
 
-__all__ = ["VIDEO_EXTENSIONS", "frame_names", "is_video_name", "read_video"]
+__all__ = ["VIDEO_EXTENSIONS", "frame_names", "is_video_name", "read_video", "require_pyav"]
 
 VIDEO_EXTENSIONS = frozenset({".mp4", ".avi", ".mkv", ".webm", ".mov", ".m4v"})
 """The extensions, in lower case, of the files that count as videos; what they hold is seen when they are read."""
@@ -77,7 +77,7 @@ def read_video(place: Path, name: str) -> list[PIL.Image.Image]:
 
 
 def _decoded(path: Path, name: str) -> list[PIL.Image.Image]:
-    av = _pyav()
+    av = require_pyav("Reading")
     frames: list[PIL.Image.Image] = []
     try:
         with av.open(str(path)) as container:
@@ -97,12 +97,13 @@ def _decoded(path: Path, name: str) -> list[PIL.Image.Image]:
     return frames
 
 
-def _pyav() -> Any:  # noqa: ANN401 - a module, which may be missing where this is checked
+def require_pyav(doing: str) -> Any:  # noqa: ANN401 - a module, which may be missing where this is checked
+    """Import PyAV for ``"Reading"`` or ``"Writing"``; raises ``MissingDataError`` that says how to get it."""
     try:
         return importlib.import_module("av")
     except ModuleNotFoundError as error:
         raise MissingDataError(
-            "Reading video files needs av: pip install 'oodometer[video]'. Folders of frames need nothing more."
+            f"{doing} video files needs av: pip install 'oodometer[video]'. Folders of frames need nothing more."
         ) from error
 
 
