@@ -136,3 +136,31 @@ def test_the_command(photograph, tmp_path, capsys):
         cli.main([*arguments, "-s", "a", "-o", "x.png"])
     assert ended.value.code == 2
     assert "no numbers" in capsys.readouterr().err
+
+
+def test_an_image_is_never_written_over(photograph, tmp_path, capsys):
+    file = tmp_path / "photo.png"
+    photograph.save(file)
+    before = file.read_bytes()
+    (tmp_path / "link.png").symlink_to(file)
+    (tmp_path / "hard.png").hardlink_to(file)
+    for name in ("photo.png", "link.png", "hard.png"):
+        out = str(tmp_path / name)
+        with pytest.raises(ArgumentError, match="is the image itself"):
+            oodometer.showing.show(file, corruptions="fog", severities=[0]).save(out)
+        with pytest.raises(ArgumentError, match="is the image itself"):
+            oodometer.showing.animate(file, "fog", out)
+        for more in ([], ["--animate"]):
+            with pytest.raises(SystemExit) as ended:
+                cli.main(["show", str(file), "-o", out, "-c", "fog", *more])
+            assert ended.value.code == 2
+            assert "is the image itself" in capsys.readouterr().err
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize("option", [["--model", "fake"], ["-s", "1,2"]])
+def test_options_that_an_animation_has_not_are_refused(tmp_path, option, capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["show", "photo.png", "-o", str(tmp_path / "a.gif"), "-c", "fog", "--animate", *option])
+    assert ended.value.code == 2
+    assert "does not go with --animate" in capsys.readouterr().err

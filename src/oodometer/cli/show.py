@@ -18,6 +18,10 @@ def _numbers(_context: click.Context, _parameter: click.Parameter, value: str) -
         raise click.BadParameter(f"{value!r} are no numbers with commas, such as 0,1,3,5.") from None
 
 
+def _given(name: str) -> bool:
+    return click.get_current_context().get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+
+
 @click.command()
 @click.argument("image")
 @click.option("-o", "--out", required=True, metavar="FILE", help=".png, .jpg, .webp or .html; .gif with --animate.")
@@ -39,10 +43,14 @@ def _numbers(_context: click.Context, _parameter: click.Parameter, value: str) -
 def show(image: str, out: str, corruptions: str, animate: bool, **options: Any) -> None:  # noqa: ANN401
     """Show IMAGE under the corruptions, a row each, by severity: as a picture, a page or an animation."""
     from oodometer import showing
+    from oodometer.errors import ArgumentError
 
     if animate:
+        if given := [name for name in ("model", "severities") if _given(name)]:
+            raise ArgumentError(f"--{given[0]} does not go with --animate, which shows all severities from 0 to 5.")
         of_both = {name: options[name] for name in ("preprocess", "edition", "seed")}
         showing.animate(image, corruptions, out, **of_both)
     else:
+        showing.target(out, showing.ENDINGS, image)  # before the work
         showing.show(image, corruptions=corruptions, **options).save(out)
     click.echo(out)

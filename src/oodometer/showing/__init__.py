@@ -1,6 +1,7 @@
 """Pictures for people: one image under many corruptions, as a grid, a page or an animation."""
 
 from oodometer.showing.animation import animate
-from oodometer.showing.grid import Cell, Grid, show
+from oodometer.showing.grid import ENDINGS, Cell, Grid, show
+from oodometer.showing.source import target
 
-__all__ = ["Cell", "Grid", "animate", "show"]
+__all__ = ["ENDINGS", "Cell", "Grid", "animate", "show", "target"]

@@ -16,7 +16,7 @@ from oodometer.families import SEVERITIES
 from oodometer.outfolder import write_atomically
 from oodometer.plan import corruption_names
 from oodometer.showing.lettering import font, write
-from oodometer.showing.source import Shown, clean_image
+from oodometer.showing.source import Shown, clean_image, target
 
 __all__ = ["animate"]
 
@@ -49,16 +49,13 @@ def animate(
     Raises
     ------
     ArgumentError
-        If the ending is another, or a name is unknown.
+        If the ending is another, the file is the image itself, or a name is unknown.
     ImageError
         If the image cannot be read.
     StoreError
         If the file cannot be written.
     """
-    target = arguments.path("The file", path)
-    kind = _FORMATS.get(target.suffix.lower())
-    if kind is None:
-        raise ArgumentError(f"{target}: an animation has a name that ends in {', '.join(_FORMATS)}.")
+    file = target(path, tuple(_FORMATS), image)
     names = corruption_names(corruption)
     if len(names) != 1:
         raise ArgumentError(f"An animation shows one corruption, and {corruption!r} is a group of them.")
@@ -68,8 +65,10 @@ def animate(
     frames = [_frame(corrupt(clean, names[0], s, seed=seed, edition=edition), f"{names[0]} {s:.2f}") for s in rising]
     frames += frames[-2:0:-1]
     buffer = io.BytesIO()
-    frames[0].save(buffer, kind, save_all=True, append_images=frames[1:], duration=_MILLISECONDS, loop=0)
-    write_atomically(target, buffer.getvalue())
+    frames[0].save(
+        buffer, _FORMATS[file.suffix.lower()], save_all=True, append_images=frames[1:], duration=_MILLISECONDS, loop=0
+    )
+    write_atomically(file, buffer.getvalue())
 
 
 def _frame(image: np.ndarray, words: str) -> PIL.Image.Image:

@@ -22,7 +22,7 @@ from oodometer.outfolder import write_atomically
 from oodometer.plan import corruption_names
 from oodometer.scoring import score
 from oodometer.showing.lettering import font, write
-from oodometer.showing.source import Shown, clean_image
+from oodometer.showing.source import Shown, clean_image, target
 from oodometer.types import UNLABELLED, AnsweringModel, Image
 
 __all__ = ["Cell", "Grid", "show"]
@@ -32,6 +32,8 @@ SIDE = 128
 
 _MARGIN, _GAP, _NAMES, _HEADING, _LINE = 8, 4, 132, 24, 15
 _FORMATS = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".webp": "WEBP"}
+ENDINGS = (*_FORMATS, ".html", ".htm")
+"""What the name of a file of a grid may end in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +54,15 @@ class Cell:
 class Grid:
     """One image under corruptions (rows) by severity (columns, 0 is clean): ``cells[row][column]``.
 
-    It shows itself in a notebook; ``save`` writes it as a picture or a page.
+    It shows itself in a notebook; ``save`` writes it as a picture or a page, but never over ``source``, the file of the
+    image.
     """
 
     title: str
     corruptions: tuple[str, ...]
     severities: tuple[float, ...]
     cells: tuple[tuple[Cell, ...], ...]
+    source: str | os.PathLike[str] | None = None
 
     def picture(self) -> PIL.Image.Image:
         """Draw the grid as one RGB picture."""
@@ -91,15 +95,13 @@ class Grid:
         Raises
         ------
         ArgumentError
-            If the ending is another.
+            If the ending is another, or the file is that of the image.
         StoreError
             If the file cannot be written.
         """
-        target = arguments.path("The file", path)
-        kind = _FORMATS.get(target.suffix.lower())
-        if kind is None and target.suffix.lower() not in (".html", ".htm"):
-            raise ArgumentError(f"{target}: give a name that ends in {', '.join(_FORMATS)} or .html.")
-        write_atomically(target, _encoded(self.picture(), kind) if kind else self.page().encode())
+        file = target(path, ENDINGS, self.source)
+        kind = _FORMATS.get(file.suffix.lower())
+        write_atomically(file, _encoded(self.picture(), kind) if kind else self.page().encode())
 
     def _repr_html_(self) -> str:
         return _template("table").render(grid=self)
@@ -154,8 +156,9 @@ def show(
     pictures = [[corrupt(clean, name, severity, seed=seed, edition=edition) for severity in steps] for name in names]
     said = iter([(None, None)] * (len(names) * len(steps)) if model is None else _asked(model, model_options, pictures))
     cells = tuple(tuple(Cell(picture, *next(said)) for picture in row) for row in pictures)
-    title = os.path.basename(image) if isinstance(image, str | os.PathLike) else "severity"  # noqa: PTH119
-    return Grid(str(title), names, steps, cells)
+    source = image if isinstance(image, str | os.PathLike) else None
+    title = "severity" if source is None else os.path.basename(source)  # noqa: PTH119
+    return Grid(str(title), names, steps, cells, source)
 
 
 def _asked(

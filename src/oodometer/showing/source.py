@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import PIL.Image
@@ -14,10 +17,34 @@ from oodometer.errors import ArgumentError, ImageError
 from oodometer.preprocess import PREPROCESS, apply
 from oodometer.types import Image
 
-__all__ = ["Shown", "clean_image"]
+__all__ = ["Shown", "clean_image", "target"]
 
 Shown = str | os.PathLike[str] | PIL.Image.Image | Image
 """A file, a PIL image, or an array: uint8, height x width x 3."""
+
+
+def target(name: str | os.PathLike[str], endings: Sequence[str], image: object) -> Path:
+    """Check where a picture is to be written: with one of the endings, and not over the image that it shows.
+
+    Raises
+    ------
+    ArgumentError
+        If the ending is another, or the file is the image.
+    """
+    file = path("The file", name)
+    if file.suffix.lower() not in endings:
+        raise ArgumentError(f"{file}: give a name that ends in {_listed(endings)}.")
+    if isinstance(image, str | os.PathLike):
+        with contextlib.suppress(OSError):  # what is not there yet is no image
+            if file.samefile(path("The image", image)):
+                raise ArgumentError(f"{file} is the image itself, which stays as it is: give another name.")
+    return file
+
+
+def _listed(endings: Sequence[str]) -> str:
+    """List endings in a sentence."""
+    *most, last = endings
+    return f"{', '.join(most)} or {last}"
 
 
 def clean_image(image: Shown, preprocess: str) -> Image:
