@@ -12,6 +12,7 @@ from oodometer import plan
 from oodometer.datasets import imagenet1k
 from oodometer.errors import ArgumentError
 from oodometer.inputs import open_clean, open_data, open_shifted
+from oodometer.metrics import BaselineSpec
 from oodometer.plan import Benchmark
 from oodometer.prebuilt import Settled, settle
 from oodometer.shifts import OWN_NAME, SHIFTED_SETS, name_of
@@ -48,6 +49,7 @@ class Asked:
     limit: int | None
     precision: float | None
     paired: object
+    baseline: BaselineSpec
 
     @property
     def making(self) -> dict[str, str | None]:
@@ -134,6 +136,7 @@ def _images(asked: Asked, *, own: bool) -> Dataset | CorruptedDataset | None:
     if asked.data is not None:
         return open_data(asked.data, asked.out, unlabelled=asked.unlabelled, **said)  # type: ignore[arg-type]
     odd = {"unlabelled": asked.unlabelled or None, "precision": asked.precision, "paired": asked.paired, **asked.making}
+    odd["baseline"] = None if asked.baseline in ("auto", "none") else asked.baseline
     if asked.corruptions != "imagenet-c":
         odd["corruptions"] = asked.corruptions
     if asked.clean is None:

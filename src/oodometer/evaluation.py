@@ -184,6 +184,7 @@ def evaluate(
         limit=limit,
         precision=precision,
         paired=paired,
+        baseline=baseline,
     )
     return evaluate_benchmarks(
         model,

@@ -13,7 +13,7 @@ from probes import FAST, Probe
 import oodometer
 from oodometer.cli.main import cli
 from oodometer.datasets import imagenet1k, imagenet_a, imagenet_r
-from oodometer.errors import ArgumentError, DatasetError, ModelError, StoreError
+from oodometer.errors import ArgumentError, DatasetError, MetricError, ModelError, StoreError
 from oodometer.report.headlines import headlines
 
 WNIDS = imagenet1k().classes
@@ -274,7 +274,14 @@ def test_limit_without_data_is_of_each_set(coded):
 
 @pytest.mark.parametrize(
     "options",
-    [{"precision": 1.0}, {"corruptions": "fog"}, {"encoding": "jpeg85"}, {"unlabelled": True}, {"classes": 7}],
+    [
+        {"precision": 1.0},
+        {"corruptions": "fog"},
+        {"encoding": "jpeg85"},
+        {"unlabelled": True},
+        {"classes": 7},
+        {"baseline": "alexnet"},
+    ],
 )
 def test_options_of_data_need_data(coded, options):
     root = coded("mine", [(WNIDS[0], 0)])
@@ -307,6 +314,9 @@ def test_the_command_takes_a_suite(coded, tmp_path):
     done = CliRunner().invoke(cli, [*command, "-o", str(tmp_path / "run")])
     assert done.exit_code == 0, done.output
     assert "mine accuracy (its classes)" in done.output
+    for wrong in ("nonsense", "alexnet"):
+        with pytest.raises(MetricError, match="no images under corruptions"):
+            oodometer.Run(tmp_path / "run").report(baseline=wrong)
     for wrong, said in (("mine", "NAME=DATA"), (f"r={r}", "twice")):
         refused = CliRunner().invoke(cli, [*command, "--suite", wrong])
         assert refused.exit_code == 2

@@ -67,6 +67,8 @@ def summarize(store: RunStore, baseline: BaselineSpec = None) -> Summary:
         raise StoreError(
             f"{store.path} is a run over sequences: read it with `oodometer report` or oodometer.SequenceRun."
         )
+    if manifest.benchmark(_C) is None and baseline not in (None, "none"):
+        raise MetricError(f"{store.path} has no images under corruptions, whose errors a baseline could divide.")
     chosen = manifest.baseline if baseline is None else baseline
     corruptions = _corruptions(store, manifest.benchmark(_C), chosen)
     label_free = _unlabelled(store, manifest.benchmark(_C))
