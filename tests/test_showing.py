@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import oodometer
 from oodometer import cli
 from oodometer.datasets import imagenet1k
-from oodometer.errors import ArgumentError, DatasetError, ImageError, StoreError
+from oodometer.errors import ArgumentError, DatasetError, ImageError, ModelError, StoreError
 from oodometer.showing.lettering import fitted, font
 
 
@@ -102,6 +102,11 @@ def test_words_fit(text, width):
     assert found == text or found.endswith("…")
 
 
+class Lost:
+    def predict(self, images):
+        return np.full((len(images), 1000), np.nan)
+
+
 def test_refusals(photograph, tmp_path):
     small = np.zeros((8, 8, 3), np.uint8)
     for call, error, said in (
@@ -111,6 +116,9 @@ def test_refusals(photograph, tmp_path):
         (lambda: oodometer.show(photograph, corruptions="smoke"), ArgumentError, "smoke"),
         (lambda: oodometer.show(photograph, corruptions="fog", severities=()), ArgumentError, "at least one"),
         (lambda: oodometer.show(photograph, corruptions="fog", severities=(11,)), ArgumentError, "11"),
+        (lambda: oodometer.show(photograph, corruptions="fog", severities=("a",)), ArgumentError, "severities are"),
+        (lambda: oodometer.show(photograph, corruptions="fog", severities=3), ArgumentError, "severities are"),
+        (lambda: oodometer.show(photograph, corruptions="fog", severities=(1,), model=Lost()), ModelError, "NaN"),
         (lambda: oodometer.animate(photograph, "noise", tmp_path / "a.gif"), ArgumentError, "group"),
         (lambda: oodometer.animate(photograph, "fog", tmp_path / "a.mp4"), ArgumentError, "a.mp4"),
     ):

@@ -16,7 +16,7 @@ import PIL.ImageDraw
 from oodometer import arguments
 from oodometer.corruptions import EDITIONS, corrupt
 from oodometer.datasets import imagenet1k
-from oodometer.errors import ArgumentError
+from oodometer.errors import ArgumentError, ModelError
 from oodometer.models import ModelOptions, load_model
 from oodometer.outfolder import write_atomically
 from oodometer.plan import corruption_names
@@ -150,7 +150,10 @@ def show(
     clean = clean_image(image, preprocess)
     names = corruption_names(corruptions)
     arguments.choice("edition", edition, EDITIONS)
-    steps = tuple(float(severity) for severity in severities)
+    try:
+        steps = tuple(float(severity) for severity in severities)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"severities are numbers from 0 to 10, such as (0, 2.5, 5); not {severities!r}.") from None
     if not names or not steps:
         raise ArgumentError("A grid has at least one corruption and one severity.")
     pictures = [[corrupt(clean, name, severity, seed=seed, edition=edition) for severity in steps] for name in names]
@@ -173,6 +176,8 @@ def _asked(
         logits = np.asarray(loaded.predict(np.stack(row)))
         if logits.shape != (len(row), space.width):
             raise ArgumentError(f"The model gives {logits.shape[1:]} outputs, and is to know the 1000 of ImageNet.")
+        if not np.isfinite(logits).all():
+            raise ModelError("The model gave NaN or infinite logits.")
         scores = score(logits, np.full(len(row), UNLABELLED, dtype=np.int32), space)
         yield from zip((space.names[best] for best in scores.top[:, 0]), map(float, scores.confidence), strict=True)
 
