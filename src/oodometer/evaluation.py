@@ -134,7 +134,8 @@ def evaluate(
     seed
         Of the corruptions and of the order of the images; only of the order, if they were corrupted before.
     limit
-        Take only so many images, the first of the seeded order: of ``data``; without any, of each shifted set.
+        Take only so many images, the first of the seeded order: of ``data``, or of ``clean``; without either, of each
+        shifted set.
     precision
         Stop when half the width of the 95 % interval of the mCE is below so many points (or of the mean corruption
         error, without a baseline). Images go through a few of the conditions each, so that it costs the least; see

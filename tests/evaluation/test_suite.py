@@ -264,10 +264,13 @@ def test_c_of_a_suite_is_the_data(coded, tmp_path):
         oodometer.evaluate(_reader(), tmp_path / "c", suite={"c": tmp_path / "c"}, progress=False)
 
 
-def test_limit_without_data_is_of_each_set(coded):
+def test_limit_is_of_the_clean_images_or_without_any_of_each_set(coded):
     root = coded("mine", [(WNIDS[k], k) for k in range(6)])
     run = oodometer.evaluate(_reader(), suite={"mine": root}, limit=4, **_just())
     assert _of(run, "mine").counts.measured == 4
+    clean = coded("clean", [(WNIDS[k], k) for k in range(3)])
+    run = oodometer.evaluate(_reader(), clean=clean, suite={"mine": root}, limit=2, **_just())
+    assert (run.summary().corruptions.counts.measured, _of(run, "mine").counts.measured) == (2, 6)
     with pytest.raises(DatasetError, match="7 images were asked for"):
         oodometer.evaluate(_reader(), suite={"mine": root}, limit=7, **_just())
 

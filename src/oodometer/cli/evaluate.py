@@ -76,7 +76,11 @@ def demo(out: str) -> None:
 )
 @with_model_options
 @click.option("--seed", default=0, show_default=True, help="Of the corruptions and of the order.")
-@click.option("--limit", type=int, help="Only so many images, the first of the seeded order.")
+@click.option(
+    "--limit",
+    type=int,
+    help="Only so many images, the first of the seeded order: of the data, or of --clean; without either, of each set.",
+)
 @click.option(
     "--precision",
     type=float,
