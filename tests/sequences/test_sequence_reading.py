@@ -43,6 +43,21 @@ def test_the_folder_of_one_perturbation(tmp_path, name):
     assert (one.perturbation, [sample.id for sample in one.samples]) == (name, ["n0/a", "n1/b"])
 
 
+@pytest.mark.parametrize("given", ["shot_noise/n0/..", "link", "shot_noise/n0/../../link", "shot_noise/."])
+def test_a_perturbation_has_its_name_however_it_is_given(tmp_path, given):
+    """By another name it would be no noise."""
+    write_set(tmp_path, {"shot_noise": TWO})
+    (tmp_path / "link").symlink_to("shot_noise", target_is_directory=True)
+    (one,) = opened(tmp_path / given)
+    assert (one.perturbation, [sample.id for sample in one.samples]) == ("shot_noise", ["n0/a", "n1/b"])
+
+
+def test_the_name_of_a_link_to_another_name_counts(tmp_path):
+    write_set(tmp_path, {"7": TWO})
+    (tmp_path / "tilt").symlink_to("7", target_is_directory=True)
+    assert [one.perturbation for one in opened(tmp_path / "tilt")] == ["tilt"]
+
+
 def test_perturbations_within_families_as_in_the_archives(tmp_path):
     write_set(tmp_path, {"digital/tilt": TWO, "noise/shot_noise": TWO})
     assert [one.perturbation for one in opened(tmp_path)] == ["shot_noise", "tilt"]

@@ -99,7 +99,7 @@ def open_sequences(root: str | os.PathLike[str], label_space: LabelSpace) -> tup
         of one perturbation differ in their number of frames, or have fewer than two or more than 127. Of video files
         only a few are read for that; the others are seen to when they are read.
     """
-    folder = arguments.path("The sequences", root)
+    folder = _named(arguments.path("The sequences", root))
     refuse_no_videos(folder)
     found: dict[Path, dict[str, _Found]] = {}
     for parts, video in _videos(folder):
@@ -114,6 +114,13 @@ def open_sequences(root: str | os.PathLike[str], label_space: LabelSpace) -> tup
     _check_places(folder, found)
     order = sorted(found, key=lambda place: _order(_name(place)))
     return tuple(_opened(place, found[place], folder, label_space) for place in order)
+
+
+def _named(folder: Path) -> Path:
+    """Return a folder under its own name, which tells noises from others, if it is given as ``..`` or by a link."""
+    real = folder.resolve()
+    by_link = _is_published(real.name) and not _is_published(_name(folder))
+    return real if ".." in folder.parts or by_link else folder
 
 
 def hint(names: Iterable[str]) -> str:
