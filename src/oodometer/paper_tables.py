@@ -156,7 +156,7 @@ def paper_tables(runs: Sequence[Run], baseline: BaselineSpec = None) -> tuple[Pa
         if having:  # those without have no such table, but the clean images of others are compared all the same
             check_comparable(having, name)
     spec = runs[0].manifest.baseline if baseline is None else baseline
-    summaries = [run.summary("none" if spec is None and _labelled(run) else spec) for run in runs]
+    summaries = [run.summary(("none" if spec is None else spec) if _has_errors(run) else None) for run in runs]
     names = _names(runs)
     tables = [table for table in (_of_c(names, summaries), _of_r(names, summaries)) if table is not None]
     if not tables:
@@ -178,9 +178,10 @@ def write_tables(
     return written
 
 
-def _labelled(run: Run) -> bool:
+def _has_errors(run: Run) -> bool:
+    """Return whether a baseline means something to the run: one of images with labels, not of shifted sets alone."""
     record = run.manifest.benchmark(C)
-    return record is None or record.labelled
+    return record is not None and record.labelled
 
 
 def _names(runs: Sequence[Run]) -> list[str]:
