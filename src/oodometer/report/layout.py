@@ -26,8 +26,8 @@ _LONGEST = 600
 
 def plain_text(parts: Iterable[RenderableType]) -> str:
     """Lay out parts below each other as plain text of at most 100 columns."""
-    # A width of its own: text that goes to a file must not depend on the window it was made in. Nor may it be shown in a
-    # notebook besides, which is what a console does there.
+    # A width of its own: text that goes to a file must not depend on the window it was made in. Nor may it be shown
+    # besides, which is what a console does in a notebook.
     console = Console(file=io.StringIO(), width=WIDTH, color_system=None, legacy_windows=False, force_jupyter=False)
     with console.capture() as capture:
         for part in parts:
