@@ -1,6 +1,7 @@
 """The promises of the design: imports point one way, the facade is what it says, importing the package is light."""
 
 import ast
+import functools
 import subprocess
 import sys
 from pathlib import Path
@@ -35,11 +36,12 @@ LAYERS = [
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 
 
+@functools.cache
 def _modules():
-    for path in sorted(PACKAGE.rglob("*.py")):
-        parts = path.relative_to(PACKAGE).with_suffix("").parts
-        if parts != ("__init__",):
-            yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
+    """List the modules of the package but the facade, each with its file."""
+    found = {path.relative_to(PACKAGE).with_suffix("").parts: path for path in sorted(PACKAGE.rglob("*.py"))}
+    del found[("__init__",)]
+    return [(".".join(parts[:-1] if parts[-1] == "__init__" else parts), path) for parts, path in found.items()]
 
 
 def _imports(path):
