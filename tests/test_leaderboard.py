@@ -126,6 +126,19 @@ def test_files_that_are_no_results(tmp_path):
         collect(tmp_path / "empty")
 
 
+def test_manifests_of_runs_are_no_results_and_are_not_written_over(result, capsys):
+    run, _, _ = result("a")
+    before = run.store.manifest_path.read_bytes()
+    with pytest.raises(StoreError, match="oodometer export"):
+        collect(run.path)
+    for arguments in (["export", run.path, "-o"], ["compare", run.path, run.path, "--json"]):
+        with pytest.raises(SystemExit) as ended:
+            cli.main([*map(str, arguments), str(run.store.manifest_path)])
+        assert ended.value.code == 2
+        assert "Name another file" in capsys.readouterr().err
+    assert run.store.manifest_path.read_bytes() == before
+
+
 def test_the_commands(result, tmp_path, capsys):
     run, file, _ = result("a")
     for arguments, status in (

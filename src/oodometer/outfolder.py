@@ -24,6 +24,9 @@ __all__ = [
     "write_atomically",
 ]
 
+MANIFEST = "manifest.json"
+"""What a run and a data set of our own are known by."""
+
 LOCK = ".lock"
 """The file by which processes exclude each other from a folder."""
 
@@ -57,10 +60,13 @@ def check_file_place(path: Path) -> Path:
     Raises
     ------
     ArgumentError
-        If it is a folder, or lies below something that is none.
+        If it is a folder, lies below something that is none, or is the manifest of a run or of a data set, without
+        which these are lost.
     """
     if path.is_dir():
         raise ArgumentError(f"The output {path} is a folder. Name a file.")
+    if path.name == MANIFEST and path.exists():
+        raise ArgumentError(f"The output {path} is the manifest of what lies in its folder. Name another file.")
     above = next(parent for parent in path.absolute().parents if parent.exists())
     if not above.is_dir():
         raise ArgumentError(f"The output {path} cannot be made: {above} is no folder.")

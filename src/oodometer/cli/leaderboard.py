@@ -16,10 +16,12 @@ STATUS = {"confirmed": 0, "refuted": 1, "open": 3}
 @click.option("-o", "--out", required=True, metavar="FILE", help="The JSON file.")
 def export(run: str, out: str) -> None:
     """Write the result of RUN as one file: the numbers, what was done, and the digests of the predictions."""
+    from oodometer.arguments import path
     from oodometer.leaderboard import export as export_run
+    from oodometer.outfolder import check_file_place
     from oodometer.run import Run
 
-    entry = export_run(Run(run), out)
+    entry = export_run(Run(run), check_file_place(path("The output", out)))
     click.echo(f"{out}: {len(entry.numbers)} numbers{', of a partial run' if entry.partial else ''}.")
 
 

@@ -119,7 +119,10 @@ def read_entry(path: str | os.PathLike[str]) -> Entry:
     file = arguments.path("The result", path)
     try:
         raw = file.read_bytes()
-        version = msgspec.json.decode(raw).get("format")
+        content = msgspec.json.decode(raw)
+        version = content.get("format")
+        if "benchmarks" in content:
+            raise StoreError(f"{file} is the manifest of a run: make a result of it with oodometer export.")
         if version != FORMAT:
             raise StoreError(f"{file} has format {version!r}; this version of Oodometer reads format {FORMAT}.")
         return msgspec.json.decode(raw, type=Entry)
