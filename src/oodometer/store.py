@@ -40,7 +40,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -279,6 +279,18 @@ class Table:
                 "The images of this run have no labels, so nothing is known of errors; what is known is how often the "
                 "prediction changes. Evaluate with labels to have errors."
             )
+
+    def taking(self, rows: NDArray[np.intp]) -> Table:
+        """Return the part of some images, by their positions."""
+        return replace(
+            self,
+            images=tuple(self.images[k] for k in rows),
+            labels=self.labels[rows],
+            top=self.top[rows],
+            confidence=self.confidence[rows],
+            nll=self.nll[rows],
+            brier=self.brier[rows],
+        )
 
     def under(self, condition: Condition) -> Table:
         """Return the part of the images that went through one condition, and that condition alone."""

@@ -93,6 +93,18 @@ def test_a_set_of_ones_own_is_scored_among_the_classes_that_it_has(coded):
     assert "mine accuracy (its classes)" in _numbers(run)
 
 
+def test_among_all_classes_too_the_gap_is_to_clean_images_of_the_same_classes(coded):
+    """A set of one class, and a part of V2: the clean images of other classes, all wrong here, do not count."""
+    clean = coded("clean", [(WNIDS[3], 3), (WNIDS[3], 4), (WNIDS[10], 900), (WNIDS[11], 900)])
+    suite = {"mine": coded("mine", [(WNIDS[3], 3)]), "v2": coded("v2", [("3", 5), ("7", 7)])}
+    run = oodometer.evaluate(_reader(), clean=clean, suite=suite, **_just())
+    mine, v2 = _of(run, "mine"), _of(run, "imagenet-v2")
+    assert (mine.accuracy.value, mine.clean_accuracy.value, mine.clean_accuracy.n, mine.gap.value) == (1, 0.5, 2, -0.5)
+    assert (v2.clean_accuracy.value, v2.clean_accuracy.n, v2.same_classes) == (0.5, 2, False)
+    other = oodometer.evaluate(_reader(), clean=coded("far", [(WNIDS[10], 10)]), suite={"v2": suite["v2"]}, **_just())
+    assert _of(other, "imagenet-v2").gap is None
+
+
 def test_own_classes_too(ten_classes, tmp_path, textured):
     root, labels = ten_classes
     shifted = tmp_path / "shifted"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,24 +96,12 @@ def shared(runs: Sequence[Run], benchmark: str, label_space: str) -> tuple[Outco
 
 
 def _outcomes(table: Table, images: set[str]) -> Outcomes:
-    part = _rows(table, np.array([k for k, image in enumerate(table.images) if image in images]))
+    part = table.taking(np.array([k for k, image in enumerate(table.images) if image in images]))
     return Outcomes(
         ids=part.images,
         misses=by_corruption(part, part.misses),
         clean=of_clean(part, part.misses) if CLEAN in part.conditions else None,
         dropped=len(table.images) - len(part.images),
-    )
-
-
-def _rows(table: Table, rows: NDArray[np.intp]) -> Table:
-    return replace(
-        table,
-        images=tuple(table.images[k] for k in rows),
-        labels=table.labels[rows],
-        top=table.top[rows],
-        confidence=table.confidence[rows],
-        nll=table.nll[rows],
-        brier=table.brier[rows],
     )
 
 

@@ -182,7 +182,8 @@ def _renditions(store: RunStore, manifest: Manifest, record: BenchmarkRecord | N
         return None
     hits = of_clean(table, table.hits)
     unmasked = [store.table(record.name, name) for name in others]
-    clean = _clean_among(store, manifest, own)
+    # Among all classes of the model, too, the clean images are those of the set's classes.
+    clean = _clean_among(store, manifest, own, None if others else table)
     clean_hits = None if clean is None else of_clean(clean, clean.hits)
     return Renditions(
         dataset=record.dataset,
@@ -234,15 +235,21 @@ def _outliers(store: RunStore, manifest: Manifest, record: BenchmarkRecord | Non
     )
 
 
-def _clean_among(store: RunStore, manifest: Manifest, space: str) -> Table | None:
-    """Read the predictions on clean images in a label space; ``None`` if the run has none."""
+def _clean_among(store: RunStore, manifest: Manifest, space: str, like: Table | None = None) -> Table | None:
+    """Read the predictions on clean images in a label space, of the classes of another table if there is one.
+
+    ``None`` if the run has none.
+    """
     record = manifest.benchmark(_C)
     if record is None or not record.labelled or space not in record.label_spaces:
         return None
     table = store.table(_C, space)
     if not table.images or CLEAN not in table.conditions:
         return None
-    return table.under(CLEAN)
+    clean = table.under(CLEAN)
+    if like is not None:
+        clean = clean.taking(np.flatnonzero(np.isin(clean.labels, like.labels)))
+    return clean if clean.images else None
 
 
 def _counts(store: RunStore, record: BenchmarkRecord, table: Table) -> Counts:

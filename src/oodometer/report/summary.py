@@ -305,12 +305,12 @@ class Unmapped:
 
 @dataclass(frozen=True, slots=True)
 class Renditions:
-    """The ImageNet-R part of a run.
+    """The ImageNet-R part of a run, or that of another shifted set.
 
-    ``accuracy`` is the ImageNet-R accuracy, among the classes of ImageNet-R only; ``accuracy_unmasked`` is among all
+    ``accuracy`` is among the classes of the set only (the ImageNet-R accuracy); ``accuracy_unmasked`` is among all
     classes of the model. ``clean_accuracy`` is masked like ``accuracy``, on those clean images of the run whose class
-    is in ImageNet-R, and ``gap`` is that less ``accuracy``; both are ``None`` if the run has no such images. They are
-    of ``clean_classes`` classes; ``same_classes`` says whether these are the classes of the renditions. ``unmapped`` is
+    is in the set, and ``gap`` is that less ``accuracy``; both are ``None`` if the run has no such images. They are of
+    ``clean_classes`` classes; ``same_classes`` says whether these are the classes of the set's images. ``unmapped`` is
     how often an answer named no class, of a model that is asked in words. ``details`` are what is behind the accuracy.
     """
 
