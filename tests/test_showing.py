@@ -172,3 +172,12 @@ def test_options_that_an_animation_has_not_are_refused(tmp_path, option, capsys)
         cli.main(["show", "photo.png", "-o", str(tmp_path / "a.gif"), "-c", "fog", "--animate", *option])
     assert ended.value.code == 2
     assert "does not go with --animate" in capsys.readouterr().err
+
+
+def test_a_model_that_fails_is_said_to(photograph):
+    class Failing:
+        def predict(self, images):
+            raise RuntimeError("out of memory")
+
+    with pytest.raises(ModelError, match="under fog: RuntimeError: out of memory"):
+        oodometer.show(photograph, corruptions="fog", severities=(1,), model=Failing())

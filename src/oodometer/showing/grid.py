@@ -16,14 +16,14 @@ import PIL.ImageDraw
 from oodometer import arguments
 from oodometer.corruptions import EDITIONS, corrupt
 from oodometer.datasets import imagenet1k
-from oodometer.errors import ArgumentError, ModelError
+from oodometer.errors import ArgumentError
 from oodometer.models import ModelOptions, load_model
 from oodometer.outfolder import write_atomically
 from oodometer.plan import corruption_names
-from oodometer.scoring import score
+from oodometer.predicting import ask, scored
 from oodometer.showing.lettering import font, write
 from oodometer.showing.source import Shown, clean_image, target
-from oodometer.types import UNLABELLED, AnsweringModel, Image
+from oodometer.types import UNLABELLED, AnsweringModel, Condition, Image, Sample
 
 __all__ = ["Cell", "Grid", "show"]
 
@@ -157,7 +157,9 @@ def show(
     if not names or not steps:
         raise ArgumentError("A grid has at least one corruption and one severity.")
     pictures = [[corrupt(clean, name, severity, seed=seed, edition=edition) for severity in steps] for name in names]
-    said = iter([(None, None)] * (len(names) * len(steps)) if model is None else _asked(model, model_options, pictures))
+    said = iter(
+        [(None, None)] * (len(names) * len(steps)) if model is None else _asked(model, model_options, names, pictures)
+    )
     cells = tuple(tuple(Cell(picture, *next(said)) for picture in row) for row in pictures)
     source = image if isinstance(image, str | os.PathLike) else None
     title = "severity" if source is None else os.path.basename(source)  # noqa: PTH119
@@ -165,20 +167,17 @@ def show(
 
 
 def _asked(
-    model: object, options: ModelOptions | None, pictures: Sequence[Sequence[Image]]
+    model: object, options: ModelOptions | None, names: Sequence[str], pictures: Sequence[Sequence[Image]]
 ) -> Iterator[tuple[str, float]]:
     """Ask for the class of each picture, row by row."""
     space = imagenet1k()
     loaded = load_model(model, options, space)
     if isinstance(loaded, AnsweringModel):
         raise ArgumentError("A picture for each condition is not worth a paid question: give a model of logits.")
-    for row in pictures:
-        logits = np.asarray(loaded.predict(np.stack(row)))
-        if logits.shape != (len(row), space.width):
-            raise ArgumentError(f"The model gives {logits.shape[1:]} outputs, and is to know the 1000 of ImageNet.")
-        if not np.isfinite(logits).all():
-            raise ModelError("The model gave NaN or infinite logits.")
-        scores = score(logits, np.full(len(row), UNLABELLED, dtype=np.int32), space)
+    for name, row in zip(names, pictures, strict=True):
+        samples = [Sample("the image", UNLABELLED, 0)] * len(row)
+        outputs = ask(loaded, np.stack(row), samples, Condition(name, 0), (space,), seed=0)
+        ((_, _, scores),) = scored(outputs, samples, (space,), named=False)
         yield from zip((space.names[best] for best in scores.top[:, 0]), map(float, scores.confidence), strict=True)
 
 
