@@ -12,7 +12,7 @@ PACKAGE = Path(oodometer.__file__).parent
 
 # From the bottom to the top. A module imports only from layers below its own, or from its own folder.
 LAYERS = [
-    {"errors", "families", "progress", "published", "shifts"},
+    {"errors", "families", "progress", "published", "published_results", "shifts"},
     {"arguments"},
     {"types", "seeding", "continuing", "outfolder", "threads", "meter"},
     {"textures", "scoring", "sampling"},

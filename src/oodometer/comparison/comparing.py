@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oodometer import metrics
-from oodometer.comparison.numbers import Compared, Effective, EffectiveRow, OfCorruption, Pair, Tested
 from oodometer.comparison.reading import C, Outcomes, R, check_comparable, opened, shared
 from oodometer.comparison.result import Comparison
 from oodometer.errors import MetricError
 from oodometer.families import IMAGENET_C
 from oodometer.metrics import Baseline, BaselineSpec, Estimate, Misses
 from oodometer.report.details import defined
+from oodometer.report.differences import Compared, Effective, EffectiveRow, OfCorruption, Pair, Tested
 from oodometer.run import Run
 from oodometer.run_baseline import find_baseline
 from oodometer.shifts import title_of

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from oodometer.comparison.numbers import Numbers
 from oodometer.comparison.text import comparison_text
+from oodometer.report.differences import Numbers
 
 __all__ = ["FORMAT", "Comparison"]
 

@@ -8,8 +8,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from oodometer.comparison.numbers import Effective, Numbers, Pair, Tested
 from oodometer.families import IMAGENET_C
+from oodometer.report.differences import Effective, Numbers, Pair, Tested
 from oodometer.report.layout import notes_grid, pairs_grid, plain_text, safe_text, table_grid, with_ends
 from oodometer.report.words import count
 

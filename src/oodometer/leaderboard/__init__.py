@@ -2,8 +2,8 @@
 
 from oodometer.leaderboard.board import Board, collect, write_board
 from oodometer.leaderboard.entry import FORMAT, Entry, Part, export, read_entry
-from oodometer.leaderboard.published import PUBLISHED, PublishedResult
 from oodometer.leaderboard.validation import Validation, validate
+from oodometer.published_results import PUBLISHED, PublishedResult
 
 __all__ = [
     "FORMAT",

@@ -15,8 +15,8 @@ import jinja2
 from oodometer import arguments
 from oodometer.errors import StoreError
 from oodometer.leaderboard.entry import Entry, read_entry
-from oodometer.leaderboard.published import PUBLISHED
 from oodometer.outfolder import write_atomically
+from oodometer.published_results import PUBLISHED
 from oodometer.report.words import count, interval, percent, spreadsheet_cell
 
 __all__ = ["Board", "Group", "collect", "write_board"]

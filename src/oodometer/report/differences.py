@@ -1,4 +1,4 @@
-"""What a comparison says, as plain data. ``comparing.py`` fills it.
+"""What a comparison of runs says, as plain data. ``oodometer.comparison`` fills it.
 
 Estimates are fractions. A difference is the second run less the first, so that a positive difference of errors says
 that the second errs more often.
