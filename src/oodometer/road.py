@@ -43,9 +43,9 @@ BATCH_SIZE = 16
 MOST_IMAGES = 4096
 """How many images a block holds at most, which bounds the memory: 600 MB of pictures of 224x224 pixels."""
 
-EXAMPLES = 12
-EXAMPLE_SIDE = 112
-"""How many pictures are kept for the report, and their longer side in pixels."""
+EXAMPLES, EXAMPLES_CORRUPTED = 12, 4
+EXAMPLE_SIDE = 160
+"""How many images are kept for the report, without corruptions and under each; and their longer side in pixels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ def drive(
             if begun.images:
                 shape = check_shapes(begun.samples, begun.images, benchmark.protocol, shape)
             batches = _batches(begun, benchmark, step, execution.batch_size)
-            kept = (1 if len(batches) > 1 else EXAMPLES) if examples and complete else 0
+            kept = (EXAMPLES_CORRUPTED if len(batches) > 1 else EXAMPLES) if examples and complete else 0
             predicted, faults = list[_Predicted](), dict[int, Skipped]()
             make = functools.partial(source.make, begun)
             for batch, made in zip(batches, ahead(pool, make, batches, execution.workers + 1), strict=True):
@@ -170,7 +170,7 @@ def drive(
             pictures, left = _without(faults, begun, predicted)
             on_batch(sum(map(len, left)) - sum(map(len, predicted)))  # the others count as skipped
             block = _block(pictures, benchmark, left, complete)
-            # Of the first image under every condition, so not where this one is not there under all.
+            # Of the first images under every condition, so not where one is not there under all.
             found = () if faults else _examples(block, left)
             examples = examples and not found
             yield Stage(pictures.start, block, found, shape)
@@ -353,7 +353,7 @@ def _block(pictures: Pictures, benchmark: Benchmark, predicted: Sequence[_Predic
 
 
 def _examples(block: Block, predicted: list[_Predicted]) -> tuple[Example, ...]:
-    """Make the report's pictures: one image under every condition; where there is only one condition, several."""
+    """Make the report's pictures: the first images of the block under every condition."""
     batches = {one.condition: one.images for one in predicted}
     return tuple(
         Example(

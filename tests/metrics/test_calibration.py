@@ -12,6 +12,7 @@ from oodometer.metrics import (
     aurc,
     aurra,
     expected_calibration_error,
+    pooled_reliability,
     reliability,
     risk_at_coverage,
     rms_calibration_error,
@@ -221,3 +222,29 @@ def test_arrays_that_do_not_match_are_refused(confidences, hits):
     for metric in (rms_calibration_error, rms_calibration_error_published, aurra):
         with pytest.raises(MetricError, match="one confidence and one bool"):
             metric(np.array(confidences), np.array(hits))
+
+
+@given(samples, st.integers(1, 20), st.integers(1, 4))
+def test_pooled_bins_equal_those_of_the_outcomes_in_a_row(given_sample, bins, conditions):
+    confidences, hits = (np.repeat(values[:, None], conditions, axis=1) for values in given_sample)
+    pooled = pooled_reliability(confidences, hits, bins)
+    plain = reliability(np.ravel(confidences), np.ravel(hits), bins)
+    for one, other in zip(pooled, plain, strict=True):
+        assert (one.low, one.high, one.n, one.confidence) == (other.low, other.high, other.n, other.confidence)
+        if other.accuracy is not None:
+            assert one.accuracy.value == pytest.approx(other.accuracy.value)
+            assert one.accuracy.n == other.n // conditions
+            # The same outcome again and again tells nothing more, so the interval is never that of so many.
+            assert one.accuracy.high - one.accuracy.low >= other.accuracy.high - other.accuracy.low - 1e-12
+
+
+def test_intervals_of_pooled_bins_hold_the_truth():
+    """Images of which half are always right and half right in one condition of four: true accuracy 5/8 in the bin."""
+    rng, held = np.random.default_rng(0), 0
+    for _ in range(400):
+        easy = rng.random(60) < 0.5
+        hits = np.where(easy[:, None], True, np.arange(4) == rng.integers(0, 4, (60, 1)))
+        (only,) = (row for row in pooled_reliability(np.full((60, 4), 0.7), hits) if row.n)
+        held += only.accuracy.low <= 5 / 8 <= only.accuracy.high
+    # 95 % of 400 draws, less three standard deviations of the count.
+    assert held >= 0.95 * 400 - 3 * math.sqrt(400 * 0.95 * 0.05)

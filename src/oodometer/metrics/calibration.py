@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from oodometer.arguments import choice, whole
 from oodometer.errors import MetricError
-from oodometer.metrics.intervals import Estimate, wilson
+from oodometer.metrics.intervals import Estimate, interval, wilson
 
 __all__ = [
     "BINS",
@@ -32,6 +32,7 @@ __all__ = [
     "bin_numbers",
     "checked",
     "expected_calibration_error",
+    "pooled_reliability",
     "reliability",
     "risk_at_coverage",
     "rms_bin_numbers",
@@ -101,6 +102,57 @@ def _reliability_bin(k: int, bins: int, binning: Binning, confidence: _Floats, h
     if not n:
         return ReliabilityBin(low, high, 0, None, None)
     return ReliabilityBin(float(low), float(high), n, float(confidence.mean()), wilson(int(hit.sum()), n))
+
+
+def pooled_reliability(
+    confidences: NDArray[np.floating], hits: NDArray[np.bool_], bins: int = BINS
+) -> tuple[ReliabilityBin, ...]:
+    """Do the same with the outcomes of several conditions together, in bins of equal width.
+
+    Parameters
+    ----------
+    confidences
+        float, shape (N, K): of N images under K conditions, probabilities in [0, 1].
+    hits
+        bool, shape (N, K): was the prediction right?
+    bins
+        How many bins.
+
+    Returns
+    -------
+    tuple of ReliabilityBin
+        ``n`` counts outcomes; that of the accuracy counts the images that have any in the bin.
+
+    Raises
+    ------
+    ArgumentError, MetricError
+        As ``reliability``.
+
+    Notes
+    -----
+    The outcomes of one image are alike, so the interval takes the images as drawn. With m_i outcomes of image i in the
+    bin, h_i of them right, r = sum h_i / sum m_i and n images that have any, the variance of r is estimated by that of
+    a ratio of means, n / (n - 1) * sum (h_i - r m_i)^2 / (sum m_i)^2 (W. G. Cochran, "Sampling Techniques", 1977,
+    section 6.4), and turned into Wilson's interval with an effective sample size as in ``bounded_mean``.
+    """
+    confidence, hit = checked(np.ravel(confidences), np.ravel(hits))
+    number = bin_numbers(confidence, bins, "width")
+    images = np.repeat(np.arange(len(hits)), hits.shape[1])
+    return tuple(
+        _pooled_bin(k, bins, confidence[number == k], hit[number == k], images[number == k]) for k in range(bins)
+    )
+
+
+def _pooled_bin(k: int, bins: int, confidence: _Floats, hit: _Floats, images: NDArray[np.intp]) -> ReliabilityBin:
+    low, high, total = k / bins, (k + 1) / bins, len(hit)
+    if not total:
+        return ReliabilityBin(low, high, 0, None, None)
+    _, place = np.unique(images, return_inverse=True)
+    outcomes, right = np.bincount(place), np.bincount(place, hit)
+    n, accuracy = len(outcomes), float(hit.mean())
+    variance = n / max(n - 1, 1) * float(np.sum((right - accuracy * outcomes) ** 2)) / total**2
+    estimate = interval(accuracy, variance, n, 0, 1, most=total)
+    return ReliabilityBin(low, high, total, float(confidence.mean()), estimate)
 
 
 def expected_calibration_error(

@@ -35,6 +35,7 @@ __all__ = [
     "of_other_cells",
     "prediction_changes",
     "reasons",
+    "reliability",
 ]
 
 NOT_ASKED = "it was not asked for"
@@ -130,6 +131,16 @@ def _confidence(confidences: NDArray[np.float32], hits: NDArray[np.bool_]) -> Co
         risk_at_coverage=tuple(Risk(share, error) for share, error in zip(COVERAGES, risks, strict=True)),
         n=len(hits),
     )
+
+
+def reliability(table: Table) -> tuple[metrics.ReliabilityBin, ...] | None:
+    """Compare confidence and accuracy over the counted corruptions; ``None`` where there is no such comparison."""
+    confidences, hits = (by_corruption(table, values) for values in (table.confidence, ~table.misses))
+    counted = [name for name in IMAGENET_C if name in hits]
+    if not counted or not table.seen.all():
+        return None
+    every = [np.concatenate([values[name] for name in counted], axis=1) for values in (confidences, hits)]
+    return defined(lambda: metrics.pooled_reliability(*every))
 
 
 def prediction_changes(table: Table) -> Misses | None:

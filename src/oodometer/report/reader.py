@@ -144,6 +144,7 @@ def _corruptions(store: RunStore, record: BenchmarkRecord | None, spec: Baseline
         changed=None if changes is None else _mean(changes),
         losses=details.clean_losses(table, record),
         confidence=details.confidence(table),
+        reliability=details.reliability(table),
         by_severity=details.at_severities(table, misses, changes, record),
         by_family=details.of_families(misses),
         by_class=details.of_classes(table, misses, record),

@@ -200,7 +200,8 @@ class Corruptions:
     others, which no mean takes in. ``missing`` maps the rest of the 15 to why they are not there, ``unavailable`` every
     corruption that could not be run. ``mean_error`` is over ``rows``; where ``mce`` or ``relative_mce`` is ``None``,
     the field beside it says why, and ``mean_ce`` is the mean of those CEs that there are, which is no mCE. ``changed``
-    is the mean over ``rows`` of how often the prediction changes; ``losses`` and ``confidence`` are of clean images.
+    is the mean over ``rows`` of how often the prediction changes; ``losses`` and ``confidence`` are of clean images,
+    ``reliability`` of those under all conditions of ``rows`` (``None`` by a design, or without a confidence).
     Stored pictures may be without clean ones, and then numbers that need these are ``None``; or at other severities
     than the published five, and then these ``other_cells`` are in no mean and no row.
     """
@@ -225,6 +226,7 @@ class Corruptions:
     changed: Estimate | None
     losses: Losses
     confidence: Confidence | None
+    reliability: tuple[ReliabilityBin, ...] | None
     by_severity: tuple[AtSeverity, ...]
     by_family: tuple[OfFamily, ...]
     by_class: tuple[OfClass, ...]
