@@ -15,15 +15,14 @@ import PIL.ImageDraw
 
 from oodometer import arguments
 from oodometer.corruptions import EDITIONS, corrupt
-from oodometer.datasets import imagenet1k
 from oodometer.errors import ArgumentError
-from oodometer.models import ModelOptions, load_model
+from oodometer.models import ModelOptions
 from oodometer.outfolder import write_atomically
 from oodometer.plan import corruption_names
-from oodometer.predicting import ask, scored
+from oodometer.showing.asking import Asker
 from oodometer.showing.lettering import font, write
 from oodometer.showing.source import Shown, clean_image, target
-from oodometer.types import UNLABELLED, AnsweringModel, Condition, Image, Sample
+from oodometer.types import Image
 
 __all__ = ["Cell", "Grid", "show"]
 
@@ -170,15 +169,11 @@ def _asked(
     model: object, options: ModelOptions | None, names: Sequence[str], pictures: Sequence[Sequence[Image]]
 ) -> Iterator[tuple[str, float]]:
     """Ask for the class of each picture, row by row."""
-    space = imagenet1k()
-    loaded = load_model(model, options, space)
-    if isinstance(loaded, AnsweringModel):
-        raise ArgumentError("A picture for each condition is not worth a paid question: give a model of logits.")
+    asker = Asker(model, options)
     for name, row in zip(names, pictures, strict=True):
-        samples = [Sample("the image", UNLABELLED, 0)] * len(row)
-        outputs = ask(loaded, np.stack(row), samples, Condition(name, 0), (space,), seed=0)
-        ((_, _, scores),) = scored(outputs, samples, (space,), named=False)
-        yield from zip((space.names[best] for best in scores.top[:, 0]), map(float, scores.confidence), strict=True)
+        scores = asker(np.stack(row), name)
+        classes = (asker.space.names[best] for best in scores.top[:, 0])
+        yield from zip(classes, map(float, scores.confidence), strict=True)
 
 
 def _small(image: Image, width: int, height: int) -> PIL.Image.Image:
