@@ -243,6 +243,14 @@ def test_decompression_bombs_are_refused(read, monkeypatch):
         read(encoded(noise()))
 
 
+def test_more_pixels_than_wanted_are_refused_before_they_are_decoded(monkeypatch):
+    content = encoded(noise(64))
+    assert decode(content, most=64 * 64).size == (64, 64)
+    monkeypatch.setattr(PIL.Image.Image, "load", lambda image: pytest.fail("was decoded"))
+    with pytest.raises(ImageError, match="64x64 pixels are more than the 4,095"):
+        decode(content, most=4095)
+
+
 def test_missing_files_are_named(tmp_path):
     with pytest.raises(DatasetError, match=r"gone\.png: No such file"):
         decode(tmp_path / "gone.png")

@@ -54,7 +54,11 @@ _ORIENTATION_TAG = 0x0112
 
 
 def decode(
-    source: Path | bytes, name: str | None = None, *, orientation: Literal["ignore", "apply"] = "ignore"
+    source: Path | bytes,
+    name: str | None = None,
+    *,
+    orientation: Literal["ignore", "apply"] = "ignore",
+    most: int | None = None,
 ) -> PIL.Image.Image:
     """Decode one image file at full size, as RGB. Safe to call from several threads.
 
@@ -66,6 +70,9 @@ def decode(
         What to call it in an error; its path unless given.
     orientation
         Whether to turn the picture as its tags ask for. Damaged tags ask for nothing.
+    most
+        How many pixels it may have: one that claims more is refused before any of them is decoded. By default only
+        Pillow's own guard against decompression bombs holds.
 
     Returns
     -------
@@ -75,8 +82,8 @@ def decode(
     Raises
     ------
     ImageError
-        If the file is empty, truncated, too large for Pillow's guard against decompression bombs, or not an image; the
-        message names it. JPEG has no checksums: damage within one that leaves its end intact goes unseen.
+        If the file is empty, truncated, too large, or not an image; the message names it. JPEG has no checksums: damage
+        within one that leaves its end intact goes unseen.
     DatasetError
         If the system cannot give the file: missing, no permission, a fault of the disk. Or if
         ``PIL.ImageFile.LOAD_TRUNCATED_IMAGES`` is on: Pillow would then fill missing halves with gray and not say so,
@@ -93,7 +100,7 @@ def decode(
     place = source if isinstance(source, Path) else name or f"of {len(source)} bytes in memory"
     try:
         with _opened(source) as file:
-            return _decoded(file, upright)
+            return _decoded(file, upright, most)
     except MemoryError:
         raise  # says nothing about the file: the image must not be left out
     except Exception as error:  # on damaged files Pillow's readers raise nearly any type, undocumented
@@ -106,8 +113,10 @@ def _opened(source: Path | bytes) -> BinaryIO:
     return io.BytesIO(source) if isinstance(source, bytes) else source.open("rb")
 
 
-def _decoded(file: BinaryIO, upright: bool) -> PIL.Image.Image:
+def _decoded(file: BinaryIO, upright: bool, most: int | None) -> PIL.Image.Image:
     with PIL.Image.open(file, formats=_FORMATS) as image:
+        if most is not None and image.width * image.height > most:
+            raise ValueError(f"{image.width}x{image.height} pixels are more than the {most:,} that are taken")
         if image.format == "PNG":
             _verify(file)
         turns_itself = image.format == "TIFF"  # when Pillow loads it
