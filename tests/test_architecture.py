@@ -14,7 +14,7 @@ PACKAGE = Path(oodometer.__file__).parent
 LAYERS = [
     {"errors", "families", "progress", "published", "published_results", "shifts"},
     {"arguments"},
-    {"types", "seeding", "continuing", "outfolder", "threads", "meter"},
+    {"types", "seeding", "continuing", "outfolder", "sharding", "threads", "meter"},
     {"textures", "scoring", "sampling"},
     {"corruptions", "datasets", "models", "metrics", "fetching"},
     {"resampling", "perturbations"},
@@ -26,9 +26,10 @@ LAYERS = [
     {"report", "plan"},
     {"inputs", "pictures", "prebuilt"},
     {"benchmarks", "road", "run", "running", "building", "renditions", "precision", "questions"},
+    {"cutting"},
     {"evaluation", "comparison", "merging", "showing"},
-    {"strength_curves", "sequences", "paper_tables", "leaderboard"},
-    {"doctor"},
+    {"strength_curves", "sequences", "paper_tables", "leaderboard", "tracking"},
+    {"training", "doctor"},
     {"demo"},
     {"cli"},
     {"__main__"},
@@ -91,7 +92,14 @@ def test_no_module_imports_itself_by_a_detour():
 
 
 def test_frameworks_are_imported_by_their_adapter_alone():
-    on_torch = {"models.torch", "models.demo", "models.huggingface", "models.clip", "datasets.torch"}
+    on_torch = {
+        "models.torch",
+        "models.demo",
+        "models.huggingface",
+        "models.clip",
+        "datasets.torch",
+        "training.undisturbed",
+    }
     adapters = {
         "torch": on_torch,
         "torchvision": {"models.torchvision"},
@@ -102,6 +110,10 @@ def test_frameworks_are_imported_by_their_adapter_alone():
         "keras": {"models.keras"},
         "tensorflow": {"models.keras"},
         "efficientnet_lite_pytorch": {"models.demo"},
+        "tensorboardX": {"tracking.tensorboard"},
+        "wandb": {"tracking.wandb"},
+        "mlflow": {"tracking.mlflow"},
+        "lightning": {"training.lightning"},
         "foolbox": set(),
         "jax": set(),
     }

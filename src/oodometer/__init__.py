@@ -14,7 +14,18 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from oodometer import compat, corruptions, datasets, errors, metrics, models, perturbations, testing, transforms
+    from oodometer import (
+        compat,
+        corruptions,
+        datasets,
+        errors,
+        metrics,
+        models,
+        perturbations,
+        testing,
+        training,
+        transforms,
+    )
     from oodometer.building import build, build_sequences
     from oodometer.comparison import Comparison, compare
     from oodometer.corruptions import corrupt, corruption, list_corruptions
@@ -33,6 +44,7 @@ if TYPE_CHECKING:
     from oodometer.showing import animate, show
     from oodometer.strength_curves import StrengthCurve, strength_curve
     from oodometer.textures import fetch_frost
+    from oodometer.tracking import track
 
 __version__ = "0.1.0"
 
@@ -66,6 +78,7 @@ _HOMES = {
     "perturb": "perturbations",
     "show": "showing",
     "strength_curve": "strength_curves",
+    "track": "tracking",
 }
 
 __all__ = [
@@ -106,6 +119,8 @@ __all__ = [
     "show",
     "strength_curve",
     "testing",
+    "track",
+    "training",
     "transforms",
 ]
 

@@ -12,13 +12,15 @@ __all__ = ["called", "first_line", "imported", "loading", "needed"]
 
 
 @contextlib.contextmanager
-def needed(extra: str) -> Iterator[None]:
+def needed(extra: str, what: str = "This model") -> Iterator[None]:
     """Turn a missing package into an error that says what to install.
 
     Parameters
     ----------
     extra
         The extra of Oodometer that brings the packages which are imported here.
+    what
+        What needs them.
 
     Raises
     ------
@@ -28,7 +30,7 @@ def needed(extra: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        raise MissingDataError(f"This model needs {error.name}: pip install 'oodometer[{extra}]'.") from error
+        raise MissingDataError(f"{what} needs {error.name}: pip install 'oodometer[{extra}]'.") from error
 
 
 @contextlib.contextmanager
