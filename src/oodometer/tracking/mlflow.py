@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -44,22 +46,37 @@ def log(record: Record, target: str) -> str:
     try:
         client = MlflowClient(tracking_uri=target)
         run = client.create_run(_experiment(client), run_name=record.name, tags={"oodometer.plan": record.plan})
-        identifier = run.info.run_id
-        now = int(1000 * time.time())
-        metrics = [Metric(name, value, now, 0) for name, value in scalars(record.estimates).items()]
-        params = [Param(PREFIX + name, value[:_LONGEST]) for name, value in record.settings.items()]
-        for start in range(0, len(metrics), _AT_ONCE):
-            client.log_batch(identifier, metrics=metrics[start : start + _AT_ONCE])
-        for start in range(0, len(params), _AT_ONCE):
-            client.log_batch(identifier, params=params[start : start + _AT_ONCE])
-        with tempfile.TemporaryDirectory() as folder:
-            for name, content in record.files.items():
-                (Path(folder) / name).write_bytes(content)
-            client.log_artifacts(identifier, folder)
-        client.set_terminated(identifier)
+        with _ended(client, run.info.run_id):
+            _log(client, run.info.run_id, record)
     except (MlflowException, OSError) as error:
-        raise StoreError(f"mlflow:{target} refused {record.name!r}: {first_line(error)}") from error
-    return f"{target}, run {identifier}"
+        raise StoreError(f"mlflow:{target} refused {record.name!r}: {first_line(error)}.") from error
+    return f"{target}, run {run.info.run_id}"
+
+
+@contextlib.contextmanager
+def _ended(client: MlflowClient, run: str) -> Iterator[None]:
+    """End a run, as failed if that is so: it would count as running for ever."""
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(MlflowException, OSError):
+            client.set_terminated(run, "FAILED")
+        raise
+    client.set_terminated(run)
+
+
+def _log(client: MlflowClient, run: str, record: Record) -> None:
+    now = int(1000 * time.time())
+    metrics = [Metric(name, value, now, 0) for name, value in scalars(record.estimates).items()]
+    params = [Param(PREFIX + name, value[:_LONGEST]) for name, value in record.settings.items()]
+    for start in range(0, len(metrics), _AT_ONCE):
+        client.log_batch(run, metrics=metrics[start : start + _AT_ONCE])
+    for start in range(0, len(params), _AT_ONCE):
+        client.log_batch(run, params=params[start : start + _AT_ONCE])
+    with tempfile.TemporaryDirectory() as folder:
+        for name, content in record.files.items():
+            (Path(folder) / name).write_bytes(content)
+        client.log_artifacts(run, folder)
 
 
 def _experiment(client: MlflowClient) -> str:

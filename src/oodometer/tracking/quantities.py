@@ -2,21 +2,21 @@
 
 Everything is a fraction. A mean over fewer than the 15 corruptions is under ``partial/``, and never called mCE.
 
-=======================================  ================================================================
-name, after ``oodometer/``               is
-=======================================  ================================================================
-``clean_error``                          the top-1 error on clean images
-``mean_error``                           the mean over the 15 corruptions
-``mCE``, ``relative_mCE``                relative to the run's baseline
-``partial/mean_error``                   the mean over those of the 15 that there are, if not all
-``partial/mean_CE``                      likewise, of the CEs
-``error/fog/3``, ``error/fog/mean``      the error under one condition, and the mean over the severities
-``CE/fog``, ``relative_CE/fog``          relative to the run's baseline
-``changed_predictions``                  how often a corruption changes the prediction; partial likewise
-``changed/fog/3``, ``changed/fog/mean``  the same under one condition, of images without labels
-``clean/nll`` and others                 losses and calibration on the clean images
-``imagenet-r/accuracy`` and others       of a set of shifted images, by its name in the run
-=======================================  ================================================================
+==========================================  ================================================================
+name, after ``oodometer/``                  is
+==========================================  ================================================================
+``clean_error``                             the top-1 error on clean images
+``mean_error``                              the mean over the 15 corruptions
+``mCE``, ``relative_mCE``                   relative to the run's baseline
+``partial/mean_error``                      the mean over those of the 15 that there are, if not all
+``partial/mean_CE``                         likewise, of the CEs
+``error/fog/3``, ``error/fog/mean``         the error under one condition, and the mean over the severities
+``CE/fog``, ``relative_CE/fog``             relative to the run's baseline
+``changed_predictions``                     how often a corruption changes the prediction; partial likewise
+``changed/fog/3``, ``changed/fog/mean``     the same under one condition, of images without labels
+``clean/nll`` and others                    losses and calibration on the clean images
+``shifted/imagenet-r/accuracy`` and others  of a set of shifted images, by its name in the run
+==========================================  ================================================================
 """
 
 from __future__ import annotations
@@ -79,9 +79,9 @@ def _all(summary: Summary) -> _Named:
     if summary.unmapped is not None:
         yield from _of_unmapped(summary.unmapped)
     if summary.renditions is not None:
-        yield from _of_shifted("imagenet-r", summary.renditions)
+        yield from _of_shifted("shifted/imagenet-r", summary.renditions)
     for shifted in summary.shifted:
-        yield from _of_shifted(shifted.name, shifted.part)
+        yield from _of_shifted(f"shifted/{shifted.name}", shifted.part)
     if summary.outliers is not None:
         yield from _of_outliers(summary.outliers)
 
@@ -130,8 +130,8 @@ def _of_shifted(name: str, part: Renditions) -> _Named:
 
 
 def _of_outliers(part: Outliers) -> _Named:
-    yield "imagenet-o/AUROC", part.auroc
-    yield "imagenet-o/AUPR", part.aupr
+    yield "shifted/imagenet-o/AUROC", part.auroc
+    yield "shifted/imagenet-o/AUPR", part.aupr
 
 
 def _of_losses(name: str, losses: Losses) -> _Named:

@@ -53,7 +53,7 @@ def _settings(run: Run) -> dict[str, str]:
     manifest = run.manifest
     baseline = manifest.baseline
     found = {
-        "model": manifest.model.name,
+        "model/name": manifest.model.name,
         "model/fingerprint": manifest.model.fingerprint,
         **({"model/resized": manifest.model.resized} if manifest.model.resized else {}),
         **{f"model/{name}": value for name, value in manifest.model.settings.items()},
@@ -73,6 +73,6 @@ def _settings(run: Run) -> dict[str, str]:
             "seed": str(protocol.seed),
             "corruptions": ", ".join(protocol.corruptions) or "none",
         }
-        found |= {f"{part.name}/{name}": value for name, value in said.items()}
+        found |= {f"data/{part.name}/{name}": value for name, value in said.items()}
     environment = {f"environment/{name}": version for name, version in manifest.environment.items()}
     return {**found, "created": manifest.created, "command": manifest.command, **environment}
