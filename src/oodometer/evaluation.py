@@ -19,6 +19,7 @@ import numpy as np
 
 from oodometer.benchmarks import Asked, Given, planned
 from oodometer.continuing import environment
+from oodometer.cutting import cut_up, place_of
 from oodometer.datasets import SequenceSet
 from oodometer.errors import ArgumentError, DatasetError, StoreError
 from oodometer.meter import Meter
@@ -33,6 +34,7 @@ from oodometer.road import Execution, Stage, drive, first_picture, repeat
 from oodometer.run import Run
 from oodometer.run_baseline import find_baseline, recorded
 from oodometer.running import running_result
+from oodometer.sharding import Shard, ShardSpec
 from oodometer.store import ANSWERS, FORMAT, Manifest, ModelRecord, RunStore, Table
 from oodometer.types import UNLABELLED, AnsweringModel, Classifier, CorruptedDataset, LabelSpace, Protocol
 
@@ -70,6 +72,7 @@ def evaluate(
     paired: str | os.PathLike[str] | Run | None = None,
     batch_size: int | str = "auto",
     workers: int | None = None,
+    shard: ShardSpec | None = None,
     progress: bool = True,
 ) -> Run:
     """Evaluate a classifier on clean images, on their corruptions, on renditions and on other shifted images.
@@ -147,6 +150,12 @@ def evaluate(
         How the work is cut up: images in a batch (``"auto"``: doubled from 16 on until memory, throughput or time says
         stop, and kept with the run), and threads (default: one per available core). No result depends on them, but for
         the float noise of the model itself.
+    shard
+        Take only a part of the images, which other processes complete: ``(index, count)``, the index from 0 on, or
+        ``"index/count"``, or ``"auto"`` in a process that ``torchrun`` or ``srun`` started. It takes every ``count``-th
+        block of the seeded order. Its run goes into a folder of its own within ``out``, ``shard-0000-of-0008`` for
+        ``(0, 8)``; its numbers are valid estimates on fewer images, and ``oodometer.merge`` makes one run of all
+        shards. With a shard ``batch_size="auto"`` is at most 64, the same for all.
     progress
         Whether to show a progress bar on stderr.
 
@@ -161,6 +170,7 @@ def evaluate(
         For everything that a user can mend: ``ArgumentError``, ``DatasetError``, ``ModelError``, ``MissingDataError``,
         ``MetricError`` and ``StoreError`` (see ``oodometer.errors``). Nothing is left half-written.
     """
+    part = None if shard is None else Shard.of(shard)
     answers = kind_of_answers(model, model_options)
     if unlabelled:
         if baseline not in ("auto", "none", None):
@@ -194,6 +204,7 @@ def evaluate(
         baseline=baseline,
         model_options=model_options,
         execution=Execution.of(batch_size, workers),
+        shard=part,
         progress=progress,
     )
 
@@ -206,9 +217,13 @@ def evaluate_benchmarks(
     baseline: BaselineSpec,
     execution: Execution,
     model_options: ModelOptions | None = None,
+    shard: Shard | None = None,
     progress: bool = True,
 ) -> Run:
     """Evaluate a classifier on benchmarks that are already planned; see ``evaluate``."""
+    if shard is not None:
+        benchmarks, execution = cut_up(benchmarks, execution, shard)
+        out = place_of(out, shard)
     space = benchmarks[0].dataset.label_space
     found = _published(space.name, benchmarks[0].protocol) if baseline == "auto" else baseline
     divisor = find_baseline(found, benchmarks[0].record())
@@ -315,8 +330,8 @@ def _fill(
             held.append(stage)
             shape = stage.shape
             observer.advance(len(stage.block.skipped) * step.each)
-            if not stage.block.images and not store.exists():
-                continue
+            if not stage.block.images and not store.exists() and benchmark.cut is None:
+                continue  # a shard may hold unreadable images alone, which the merged run must know of
             if not store.exists():
                 store.write_manifest(manifest)
             for ready in held:
@@ -375,6 +390,7 @@ def _manifest(model: Classifier, benchmarks: Sequence[Benchmark], baseline: Base
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         command=_text(shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])),
         environment=environment("torch", *(("av",) if files else ())) | _texts(getattr(model, "environment", {})),
+        shard=benchmarks[0].cut,
     )
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +15,11 @@ from oodometer.continuing import differences
 from oodometer.errors import ArgumentError, StoreError
 from oodometer.outfolder import exclusive, mapped_errors, write_atomically
 from oodometer.run import Run
-from oodometer.store import ANSWERS, BenchmarkRecord, Part, RunStore, Step, Table
+from oodometer.sharding import Cut, Shard
+from oodometer.store import ANSWERS, BenchmarkRecord, Example, Part, RunStore, Step, Table, plan_differences
 from oodometer.types import Condition
 
-__all__ = ["merge"]
+__all__ = ["merge", "missing_shards"]
 
 SAME_CONFIDENCE = 1e-3
 """By what part two confidences of one model in one picture may differ: the float noise of another batch is below."""
@@ -26,7 +28,8 @@ SAME_CONFIDENCE = 1e-3
 def merge(runs: Sequence[Run | str | os.PathLike[str]], out: str | os.PathLike[str]) -> Run:
     """Unite partial runs of one plan, such as those of several machines; the result is a run like any other.
 
-    Images that several runs have are taken from the first of these, if the predictions are the same.
+    Images that several runs have are taken from the first of these, if the predictions are the same. All shards of an
+    evaluation become the run of one process, file by file; without some of them it is a partial run.
 
     Parameters
     ----------
@@ -45,13 +48,14 @@ def merge(runs: Sequence[Run | str | os.PathLike[str]], out: str | os.PathLike[s
     ArgumentError
         If there are fewer than two runs.
     StoreError
-        If plans or package versions differ, or predictions of one image, or ``out`` already holds something; the
-        message names the difference. Nothing is written then.
+        If plans or package versions differ, or predictions of one image, or if shards are not of one cut, or ``out``
+        already holds something; the message names the difference. Nothing is written then.
     """
     if isinstance(runs, str | os.PathLike) or len(runs) < 2:
         raise ArgumentError("A merger needs at least two runs, or their folders.")
     stores = [run.store if isinstance(run, Run) else RunStore(run) for run in runs]
     _check_same_plan(stores)
+    _check_same_cut(stores)
     steps = {record.name: _steps(stores, record) for record in _records(stores)}
     for record in _records(stores):
         _check_overlaps(stores, record)
@@ -59,7 +63,7 @@ def merge(runs: Sequence[Run | str | os.PathLike[str]], out: str | os.PathLike[s
     if merged.exists():
         raise StoreError(f"{merged.path} already holds a run. Choose a new folder.")
     with exclusive(merged.path, "writing", merged.exists, merged.check_can_begin):
-        merged.write_manifest(stores[0].read_manifest())
+        merged.write_manifest(replace(stores[0].read_manifest(), shard=None))
         for name, taken in steps.items():
             _write(merged, stores, name, taken)
         _keep_answers(merged, stores)
@@ -70,17 +74,49 @@ def _records(stores: Sequence[RunStore]) -> tuple[BenchmarkRecord, ...]:
     return stores[0].read_manifest().benchmarks
 
 
+def missing_shards(runs: Sequence[Run | str | os.PathLike[str]]) -> tuple[Shard, ...]:
+    """Return the shards that are not among some runs of one cut; none if the runs are no shards."""
+    cuts = [cut for run in runs if (cut := Run(_path(run)).manifest.shard)]
+    there = {cut.shard for cut in cuts}
+    return tuple(shard for k in range(cuts[0].count if cuts else 0) if (shard := Shard(k, cuts[0].count)) not in there)
+
+
+def _path(run: Run | str | os.PathLike[str]) -> str | os.PathLike[str]:
+    return run.path if isinstance(run, Run) else run
+
+
+def _check_same_cut(stores: Sequence[RunStore]) -> None:
+    """Refuse shards beside whole runs, and shards of another cut."""
+    first, *others = ((store.path, store.read_manifest().shard) for store in stores)
+    for other in others:
+        if _blocks(first[1]) != _blocks(other[1]):
+            raise StoreError(
+                f"{first[0]} is {_called(first[1])}, and {other[0]} is {_called(other[1])}. Merge the shards of one "
+                "evaluation by themselves; the run that comes of it can be merged with others."
+            )
+
+
+def _blocks(cut: Cut | None) -> tuple[int, int] | None:
+    """Return what shards of one evaluation share."""
+    return None if cut is None else (cut.count, cut.images)
+
+
+def _called(cut: Cut | None) -> str:
+    return "no shard" if cut is None else f"shard {cut.shard}, in blocks of {cut.images}"
+
+
 def _check_same_plan(stores: Sequence[RunStore]) -> None:
     """Refuse runs of different plans or made with different packages, naming what differs."""
     first = stores[0]
+    whole = replace(first.read_manifest(), shard=None)
     for other in stores[1:]:
-        manifest = other.read_manifest()
+        manifest = replace(other.read_manifest(), shard=None)
         if other.path == first.path:
             raise StoreError(f"{first.path} is given twice.")
-        found = first.plan_differences(manifest)
+        found = plan_differences(whole, manifest)
         if found:
             raise StoreError(f"{first.path} and {other.path} are runs of different plans. {found}")
-        found = differences(first.read_manifest().environment, manifest.environment)
+        found = differences(whole.environment, manifest.environment)
         if found:
             raise StoreError(
                 f"{first.path} and {other.path} were made with other versions, which may give other pixels. {found}"
@@ -165,16 +201,21 @@ def _write(merged: RunStore, stores: Sequence[RunStore], benchmark: str, steps: 
     """Write the predictions of one benchmark, each image once."""
     if steps:
         merged.write_steps(benchmark, steps)
-    done: set[str] = set()
-    for k, store in enumerate(stores):
+    done, names = set[str](), set[str]()
+    examples: dict[str, list[Example]] = {}
+    for store in stores:
+        found = store.examples(benchmark)
         for part in store.parts(benchmark):
-            kept = _not_in(part, done, k)
+            if found and found[0].image in part.rows["image"].unique().to_pylist():
+                examples.setdefault(part.name, found)
+            kept = _not_in(part, done)
             if kept is not None:
+                kept = replace(kept, name=_unused(kept.name, names))
+                names.add(kept.name)
                 merged.write_part(benchmark, kept)
         done |= store.done(benchmark)
-    examples = next((found for store in stores if (found := store.examples(benchmark))), None)
-    if examples:
-        merged.write_examples(benchmark, examples)
+    if examples:  # those of the block that comes first in the seeded order, as in an unbroken run
+        merged.write_examples(benchmark, examples[min(examples)])
 
 
 def _keep_answers(merged: RunStore, stores: Sequence[RunStore]) -> None:
@@ -189,11 +230,18 @@ def _keep_answers(merged: RunStore, stores: Sequence[RunStore]) -> None:
         write_atomically(merged.path / ANSWERS / name, b"".join(line + b"\n" for line in lines))
 
 
-def _not_in(part: Part, done: set[str], k: int) -> Part | None:
-    """Return what a part holds of images that are not done, ``None`` if nothing; runs after the first add their number.
+def _unused(name: str, names: Collection[str]) -> str:
+    """Return a name for a part, which is that of an evaluation unless two runs have it.
 
-    With that its name is none that an evaluation gives, which may continue the merged run.
+    An evaluation that continues the merged run calls a part by the place of an image that is not there yet, and so by
+    none of these names.
     """
+    numbered = (f"{name}-{k}" for k in range(1, len(names) + 1))
+    return name if name not in names else next(other for other in numbered if other not in names)
+
+
+def _not_in(part: Part, done: set[str]) -> Part | None:
+    """Return what a part holds of images that are not done, ``None`` if nothing."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -202,4 +250,4 @@ def _not_in(part: Part, done: set[str], k: int) -> Part | None:
     if not images and not skipped:
         return None
     rows = part.rows.filter(pc.is_in(part.rows["image"], pa.array(images, pa.string())))
-    return Part(f"{part.name}-{k}" if k else part.name, rows, skipped)
+    return Part(part.name, rows, skipped)

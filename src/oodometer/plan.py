@@ -19,6 +19,7 @@ from oodometer.families import IMAGENET_C, SEVERITIES
 from oodometer.pairing import Partner, find_partner
 from oodometer.preprocess import PREPROCESS
 from oodometer.seeding import order_stream
+from oodometer.sharding import Cut
 from oodometer.store import SEQUENCES, BenchmarkRecord, Design, Step
 from oodometer.stored import StoredSet
 from oodometer.types import CLEAN, FRAME, UNLABELLED, Condition, Dataset, LabelSpace, Protocol, Sample, Stored
@@ -38,7 +39,8 @@ class Benchmark:
     images whose class takes part); under a corruption only in its own. ``limit`` takes the first images of the seeded
     order; ``unavailable`` maps the corruptions that were asked for and cannot be run to the reason. ``half_width`` is
     half the width that the interval of the mCE may have in the end (a fraction, or ``None``: whatever it will be), or
-    of its difference from that of the ``partner``, whose images and conditions are then the only ones.
+    of its difference from that of the ``partner``, whose images and conditions are then the only ones. ``cut`` says
+    which of the images this process takes, where several share the work; all else is of the whole.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Benchmark:
     unavailable: Mapping[str, str] = field(default_factory=dict)
     half_width: float | None = None
     partner: Partner | None = None
+    cut: Cut | None = None
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
@@ -66,8 +69,14 @@ class Benchmark:
 
     @property
     def order(self) -> list[Sample]:
-        """The images in the order in which they are taken."""
-        return [sample for _, sample in self.placed]
+        """The images that this process takes, in their order."""
+        return [sample for _, sample in self.own]
+
+    @property
+    def own(self) -> list[tuple[int, Sample]]:
+        """Of the placed images those that this process takes."""
+        cut = self.cut
+        return [entry for entry in self.placed if cut is None or cut.takes(entry[0])]
 
     @property
     def placed(self) -> list[tuple[int, Sample]]:
@@ -95,7 +104,7 @@ class Benchmark:
         if self.half_width is not None:
             return None
         partner = self.partner
-        return len(self.placed) * len(self.conditions) if partner is None else int(partner.table.seen.sum())
+        return len(self.own) * len(self.conditions) if partner is None else int(partner.table.seen.sum())
 
     @property
     def design(self) -> Design | None:

@@ -242,7 +242,7 @@ def _blocks(
     """
     left = iter(
         (place, sample)
-        for place, sample in benchmark.placed
+        for place, sample in benchmark.own
         if step.start <= place < step.stop and sample.id not in done
     )
     size, conditions = execution.batch_size, len(benchmark.conditions)

@@ -40,7 +40,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +53,7 @@ from oodometer.continuing import differences
 from oodometer.errors import MetricError, StoreError
 from oodometer.outfolder import LOCK, TEMPORARY, mapped_errors, write_atomically
 from oodometer.scoring import Scores
+from oodometer.sharding import Cut
 from oodometer.types import UNLABELLED, Condition, Protocol
 
 __all__ = [
@@ -70,6 +71,7 @@ __all__ = [
     "Skipped",
     "Step",
     "Table",
+    "plan_differences",
 ]
 
 FORMAT = 2
@@ -159,7 +161,8 @@ class Manifest:
 
     ``baseline`` is what CE and mCE are divided by unless the reader asks for another: the name of a published baseline,
     the content of a baseline file, or ``None``. ``environment`` maps package names to versions. ``batch_size`` is how
-    many images the model was given at once.
+    many images the model was given at once. ``shard`` says which part of the images are here, where several processes
+    share them; it is a part of the plan, so that shards are never taken for one another, until they are merged.
     """
 
     format: int
@@ -170,6 +173,7 @@ class Manifest:
     command: str
     environment: dict[str, str]
     batch_size: int | None = None
+    shard: Cut | None = None
 
     def benchmark(self, name: str) -> BenchmarkRecord | None:
         """Return the record of one benchmark, or ``None`` if the run has none of that name."""
@@ -386,21 +390,9 @@ class RunStore:
         StoreError
             If the folder holds a run of another model, data set or protocol; the message says which differs.
         """
-        found = self.plan_differences(planned)
+        found = plan_differences(self.read_manifest(), planned)
         if found:
             raise StoreError(f"{self.path} holds another run. {found} Choose another folder, or delete this one.")
-
-    def plan_differences(self, planned: Manifest) -> str:
-        """Say in which entries another plan differs from this run's, and how; empty if in none."""
-        there, now = _plan(self.read_manifest()), _plan(planned)
-        if set(there["benchmarks"]) != set(now["benchmarks"]):
-            of_there, of_now = (", ".join(plan["benchmarks"]) for plan in (there, now))
-            return f"The sets differ: there {of_there}, now {of_now}."
-        for record in (*there["benchmarks"].values(), *now["benchmarks"].values()):
-            record["label_spaces"][1:] = sorted(record["label_spaces"][1:])  # which stand in the order of the sets
-        found = differences(there, now)
-        changed = " (images were added, removed, renamed, relabelled or replaced)" if ".digest:" in found else ""
-        return f"{found}{changed}"
 
     def check_same_environment(self, planned: Manifest) -> None:
         """Refuse to add predictions that were made with other packages, since pixels and logits may differ.
@@ -430,7 +422,9 @@ class RunStore:
         import pyarrow.parquet as pq
 
         skipped = json.dumps([{"image": s.image, "reason": s.reason} for s in part.skipped])
-        table = part.rows.replace_schema_metadata(
+        # Cast, since what was read calls the members of a list otherwise than what was made, and equal runs are to be
+        # equal files.
+        table = part.rows.cast(_schema()).replace_schema_metadata(
             {"oodometer.format": str(FORMAT), "oodometer.plan": self.plan_digest(), "oodometer.skipped": skipped}
         )
         sink = pa.BufferOutputStream()
@@ -669,6 +663,19 @@ def _codes(column: Any) -> tuple[list[str], NDArray[np.intp]]:  # noqa: ANN401 -
     return [values[i] for i in order], rank[encoded.indices.to_numpy()]
 
 
+def plan_differences(begun: Manifest, planned: Manifest) -> str:
+    """Say in which entries a plan differs from that of a run, and how; empty if in none."""
+    there, now = _plan(begun), _plan(planned)
+    if set(there["benchmarks"]) != set(now["benchmarks"]):
+        of_there, of_now = (", ".join(plan["benchmarks"]) for plan in (there, now))
+        return f"The sets differ: there {of_there}, now {of_now}."
+    for record in (*there["benchmarks"].values(), *now["benchmarks"].values()):
+        record["label_spaces"][1:] = sorted(record["label_spaces"][1:])  # which stand in the order of the sets
+    found = differences(there, now)
+    changed = " (images were added, removed, renamed, relabelled or replaced)" if ".digest:" in found else ""
+    return f"{found}{changed}"
+
+
 def _plan(manifest: Manifest) -> dict[str, Any]:
     """Return what two partial runs must share, as plain JSON values."""
     # By way of JSON, so that a plan that was just made equals the one that was read: it has no tuples, for one.
@@ -686,4 +693,5 @@ def _plan(manifest: Manifest) -> dict[str, Any]:
             del record["protocol"]["answers"]
         if record["labelled"]:  # likewise
             del record["labelled"]
-    return {"model": model, "benchmarks": {record.pop("name"): record for record in records}}
+    shard = {} if manifest.shard is None else {"shard": asdict(manifest.shard)}
+    return {"model": model, "benchmarks": {record.pop("name"): record for record in records}, **shard}

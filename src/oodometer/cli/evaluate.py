@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from oodometer.cli.model_options import with_model_options
-from oodometer.cli.shared import EXIT_SKIPPED, auto_or_whole, told_when_stopped
+from oodometer.cli.shared import EXIT_SKIPPED, auto_or_whole, tell_of_shard, told_when_stopped
 
 __all__ = ["demo", "evaluate", "report"]
 
@@ -90,6 +90,12 @@ def demo(out: str) -> None:
 @click.option("--paired", metavar="RUN", help="Images and conditions of RUN; --precision is then of the difference.")
 @click.option("--batch-size", default="auto", show_default=True, callback=auto_or_whole, help="Images in a batch.")
 @click.option("--workers", type=int, help="Threads; default: one per processor.")
+@click.option(
+    "--shard",
+    metavar="I/N",
+    help="Only every N-th block of images, from I on (0 to N - 1), into a folder within RUN, for `oodometer merge`; "
+    "auto: as torchrun or srun say.",
+)
 def evaluate(model: str, data: str | None, out: str | None, baseline: str, **options: Any) -> None:  # noqa: ANN401
     """Evaluate MODEL on clean images, their corruptions and, if given, renditions.
 
@@ -100,7 +106,10 @@ def evaluate(model: str, data: str | None, out: str | None, baseline: str, **opt
 
     with told_when_stopped(out):
         run = evaluation.evaluate(model, data, out, baseline=baseline, **options)
-    _finish(run, saved=out is not None)
+    if run.manifest.shard is None:
+        _finish(run, saved=out is not None)
+    else:
+        tell_of_shard(run)
 
 
 @click.command()

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from oodometer.cli.model_options import with_model_options
-from oodometer.cli.shared import EXIT_SKIPPED, auto_or_whole, told_when_stopped
+from oodometer.cli.shared import EXIT_SKIPPED, auto_or_whole, tell_of_shard, told_when_stopped
 
 __all__ = ["finish", "sequences"]
 
@@ -38,6 +38,12 @@ __all__ = ["finish", "sequences"]
 @click.option("--limit", type=int, help="Only so many videos of each perturbation, the first of the seeded order.")
 @click.option("--batch-size", default="auto", show_default=True, callback=auto_or_whole, help="Videos in a batch.")
 @click.option("--workers", type=int, help="Threads; default: one per processor.")
+@click.option(
+    "--shard",
+    metavar="I/N",
+    help="Only every N-th block of images, from I on (0 to N - 1), into a folder within RUN, for `oodometer merge`; "
+    "auto: as torchrun or srun say.",
+)
 @click.option("--json", "target", metavar="FILE", help="Write every number with its interval as JSON, too.")
 def sequences(
     model: str,
@@ -59,6 +65,9 @@ def sequences(
     place = None if target is None else check_file_place(path("The output", target))
     with told_when_stopped(out):
         run = evaluate_sequences(model, data, out, **options)
+    if run.manifest.shard is not None:
+        tell_of_shard(run)
+        return
     click.echo(str(run.table(difficulty=difficulty)))
     if place is not None:
         run.write_results(place, difficulty=difficulty)

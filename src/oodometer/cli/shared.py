@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from typing import Any
 
 import click
 
-__all__ = ["EXIT_SKIPPED", "auto_or_whole", "told_when_stopped"]
+__all__ = ["EXIT_SKIPPED", "auto_or_whole", "tell_of_shard", "told_when_stopped"]
 
 EXIT_SKIPPED = 3
 
@@ -28,3 +29,18 @@ def told_when_stopped(out: str | None) -> Iterator[None]:
     except KeyboardInterrupt:
         click.echo("What was finished is safe; the same command continues." if out else "Nothing was kept.", err=True)
         raise
+
+
+def tell_of_shard(run: Any) -> None:  # noqa: ANN401 - imported when used
+    """Say what becomes of the run of a shard.
+
+    Unreadable images do not change the exit status here: a launcher would end the other shards for it. The merged run
+    tells of them.
+    """
+    shards = f"{run.path.parent}/shard-*"
+    click.echo(
+        f"Shard {run.manifest.shard.shard} is done: {run.path}. When all are, `oodometer merge {shards} -o RUN` makes "
+        "one run of them."
+    )
+    for skipped in run.skipped:
+        click.echo(f"Could not be read: {skipped.reason}", err=True)

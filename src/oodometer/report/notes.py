@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from oodometer.report.summary import Corruptions, Counts, Design, Outliers, Renditions, Shifted, Unlabelled
 from oodometer.report.words import count, interval, listed, percent
+from oodometer.sharding import Cut
 from oodometer.shifts import SHIFTED_SETS, title_of
 from oodometer.store import BenchmarkRecord, Manifest, Skipped
 
@@ -50,7 +51,7 @@ def notes(
         part = parts.get(record.name)
         if part is not None:
             reached = isinstance(part, Corruptions) and part.design is not None and part.design.reached
-            found += _on_counts(record.name, part.counts, partial=part.counts.partial and not reached)
+            found += _on_counts(record.name, part.counts, manifest.shard, partial=part.counts.partial and not reached)
         else:
             found += _on_nothing(record, unread.get(record.name, ()))
     if corruptions is not None and not corruptions.clean_only:
@@ -112,8 +113,14 @@ def _unread(name: str, skipped: Sequence[Skipped]) -> str:
     )
 
 
-def _on_counts(name: str, counts: Counts, *, partial: bool) -> Iterator[str]:
-    if partial:
+def _on_counts(name: str, counts: Counts, shard: Cut | None, *, partial: bool) -> Iterator[str]:
+    if partial and shard is not None:
+        yield (
+            f"This is shard {shard.shard} of a run: its numbers rest on {counts.measured:,} of the {counts.planned:,} "
+            f"images planned for {name}. Its images were drawn by the seed, so they are valid estimates with wider "
+            "intervals. `oodometer merge` makes the whole run of all shards."
+        )
+    elif partial:
         yield (
             f"This run is partial: its numbers rest on {counts.measured:,} of the {counts.planned:,} images planned "
             f"for {name}. Images are taken in a seeded random order, so they are valid estimates with wider intervals. "

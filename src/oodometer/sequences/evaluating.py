@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from oodometer import arguments, plan
+from oodometer.cutting import place_of
 from oodometer.datasets import model_classes, open_sequences
 from oodometer.evaluation import evaluate_benchmarks
 from oodometer.models import ModelOptions, kind_of_answers
@@ -15,6 +16,7 @@ from oodometer.road import Execution
 from oodometer.sequences.baseline import SequenceBaseline, SequenceBaselineSpec, find_baseline, recorded
 from oodometer.sequences.run import SequenceRun
 from oodometer.sequences.scores import planned_scores
+from oodometer.sharding import Shard, ShardSpec
 from oodometer.store import RunStore
 from oodometer.types import Protocol
 
@@ -35,6 +37,7 @@ def evaluate_sequences(
     limit: int | None = None,
     batch_size: int | str = "auto",
     workers: int | None = None,
+    shard: ShardSpec | None = None,
     progress: bool = True,
 ) -> SequenceRun:
     """Evaluate how much a classifier's predictions flicker along videos of ImageNet-P, or of one's own in its layout.
@@ -69,6 +72,8 @@ def evaluate_sequences(
         Take only so many videos of each perturbation, the first of the seeded order: those of the same images.
     batch_size, workers
         How the work is cut up: videos in a batch, and threads; see ``evaluate``. No result depends on them.
+    shard
+        Take only a part of the videos, as for ``evaluate``.
     progress
         Whether to show a progress bar on stderr.
 
@@ -82,6 +87,7 @@ def evaluate_sequences(
     OodometerError
         For everything that a user can mend, as for ``evaluate``.
     """
+    part = None if shard is None else Shard.of(shard)
     space = model_classes(classes, label_space)
     root = arguments.path("The sequences", data)
     if out is not None:
@@ -97,7 +103,7 @@ def evaluate_sequences(
     )
     benchmarks = [plan.sequences(dataset, protocol, limit) for dataset in open_sequences(root, space)]
     found = _baseline(baseline, benchmarks)
-    before = _recorded_before(out)
+    before = _recorded_before(out if out is None or part is None else place_of(out, part))
     made = evaluate_benchmarks(
         model,
         benchmarks,
@@ -105,6 +111,7 @@ def evaluate_sequences(
         baseline=None,
         model_options=model_options,
         execution=Execution.of(batch_size, workers),
+        shard=part,
         progress=progress,
     )
     run = SequenceRun(made.path)

@@ -11,6 +11,7 @@ from oodometer.report.words import count, listed
 from oodometer.sequences.baseline import SequenceBaseline, is_exact
 from oodometer.sequences.scores import OfPerturbation
 from oodometer.sequences.summary import Number
+from oodometer.sharding import Cut
 
 __all__ = ["NO_BASELINE", "NO_TOP5", "notes"]
 
@@ -30,6 +31,7 @@ def notes(
     baseline: SequenceBaseline | None,
     reason: str,
     relative: Mapping[str, Number],
+    shard: Cut | None,
 ) -> Iterator[str]:
     """Say what a reader must know, most important first.
 
@@ -43,9 +45,11 @@ def notes(
         What they are measured by; why the one that the run was made with does not serve, or nothing.
     relative
         The means of the multiples of the baseline's numbers, by their names.
+    shard
+        Which part of the videos the run has, if several processes share them.
     """
     counted = [part for part in parts if part.counts_at(difficulty)]
-    yield from _left_out(parts)
+    yield from _left_out(parts, shard)
     yield from _not_as_published(counted, difficulty)
     videos = max(len(part.images) for part in parts)
     if videos < _FEW:
@@ -63,12 +67,15 @@ def notes(
         yield from _of_the_baseline(baseline, relative)
 
 
-def _left_out(parts: Sequence[OfPerturbation]) -> Iterator[str]:
+def _left_out(parts: Sequence[OfPerturbation], shard: Cut | None) -> Iterator[str]:
+    more = "The same command continues."
+    if shard is not None:
+        more = f"This is shard {shard.shard}: `oodometer merge` makes the whole run of all."
     for part in parts:
         if not part.finished:
             yield (
                 f"{part.name} is not finished: {len(part.images) + len(part.skipped):,} of "
-                f"{count(part.record.images, 'video')}. The same command continues."
+                f"{count(part.record.images, 'video')}. {more}"
             )
         if part.skipped:
             were = "was" if len(part.skipped) == 1 else "were"

@@ -56,6 +56,7 @@ def summarize(store: RunStore, baseline: SequenceBaselineSpec = None, difficulty
     over = _Over(counted, found, reason or NO_BASELINE)
     mfr, mt5d = over.relative("flips"), over.relative("distances")
     named = ("mFR", "mT5D") if not missing else ("relative flip rate", "relative T5D")
+    relative = dict(zip(named, (mfr, mt5d), strict=True))
     record = parts[0].record
     return SequenceSummary(
         model=manifest.model,
@@ -71,7 +72,7 @@ def summarize(store: RunStore, baseline: SequenceBaselineSpec = None, difficulty
         mean_top5_distance=over.mean("distances"),
         mfr=mfr,
         mt5d=mt5d,
-        notes=tuple(notes(parts, difficulty, found, reason, dict(zip(named, (mfr, mt5d), strict=True)))),
+        notes=tuple(notes(parts, difficulty, found, reason, relative, manifest.shard)),
         created=manifest.created,
         command=manifest.command,
         environment=manifest.environment,
