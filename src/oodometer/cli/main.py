@@ -27,6 +27,7 @@ from oodometer.cli.show import show
 from oodometer.cli.strength import strength
 from oodometer.cli.tables import tables
 from oodometer.cli.track import track
+from oodometer.cli.view import view
 from oodometer.errors import ArgumentError, OodometerError
 
 __all__ = ["cli", "main"]
@@ -58,7 +59,7 @@ def cli(debug: bool, modules: tuple[str, ...]) -> None:
 for command in (
     *(demo, evaluate, sequences, report, compare, tables, merge, strength),
     *(export, validate, leaderboard, track),
-    *(corrupt, show, fetch, check, renditions, list_names),
+    *(corrupt, show, view, fetch, check, renditions, list_names),
 ):
     cli.add_command(command)
 
