@@ -42,7 +42,7 @@ class RobustnessCheck:
     corruptions
         Names of corruptions and groups, as for ``evaluate``; each is run at all five severities. The default is one of
         each family.
-    labels, classes, label_space, preprocess, seed
+    labels, classes, label_space, preprocess, edition, seed
         As for ``evaluate``.
     model_options
         As for ``evaluate``, but for what would change the model itself: ``device``, ``channels_last`` and ``compile``.
@@ -67,6 +67,7 @@ class RobustnessCheck:
         classes: int | None = None,
         label_space: str | None = None,
         preprocess: str = "imagenet224",
+        edition: str = "imagenet224",
         seed: int = 0,
         model_options: ModelOptions | None = None,
         batch_size: int = 64,
@@ -82,7 +83,7 @@ class RobustnessCheck:
             corruptions=corruptions,
             preprocess=preprocess,
             encoding="memory",
-            edition="imagenet224",
+            edition=edition,
             method="fast",
             seed=seed,
         )
