@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import bisect
 import contextlib
+import functools
+import math
 import os
 import shlex
 import shutil
@@ -24,18 +26,19 @@ from oodometer.datasets import SequenceSet
 from oodometer.errors import ArgumentError, DatasetError, StoreError
 from oodometer.meter import Meter
 from oodometer.metrics import Baseline, BaselineSpec
-from oodometer.models import AdaptedModel, ModelOptions, Normalization, kind_of_answers, load_model
+from oodometer.models import AdaptedModel, ModelOptions, kind_of_answers, load_model
 from oodometer.outfolder import exclusive
 from oodometer.plan import Benchmark
 from oodometer.precision import steps
 from oodometer.progress import Observer, ProgressBar, Silent
 from oodometer.questions import questions
-from oodometer.road import Execution, Stage, drive, first_picture, repeat
+from oodometer.replicated import Cluster, ReplicatedModel, described, text, texts
+from oodometer.road import Execution, Stage, cut, drive, first_picture, repeat
 from oodometer.run import Run
 from oodometer.run_baseline import find_baseline, recorded
 from oodometer.running import running_result
 from oodometer.sharding import Shard, ShardSpec
-from oodometer.store import ANSWERS, FORMAT, Manifest, ModelRecord, RunStore, Table
+from oodometer.store import ANSWERS, FORMAT, Manifest, RunStore, Table
 from oodometer.types import UNLABELLED, AnsweringModel, Classifier, CorruptedDataset, LabelSpace, Protocol
 
 __all__ = ["evaluate", "evaluate_benchmarks"]
@@ -73,6 +76,7 @@ def evaluate(
     batch_size: int | str = "auto",
     workers: int | None = None,
     shard: ShardSpec | None = None,
+    cluster: Cluster | None = None,
     progress: bool = True,
 ) -> Run:
     """Evaluate a classifier on clean images, on their corruptions, on renditions and on other shifted images.
@@ -156,6 +160,10 @@ def evaluate(
         block of the seeded order. Its run goes into a folder of its own within ``out``, ``shard-0000-of-0008`` for
         ``(0, 8)``; its numbers are valid estimates on fewer images, and ``oodometer.merge`` makes one run of all
         shards. With a shard ``batch_size="auto"`` is at most 64, the same for all.
+    cluster
+        An ``oodometer.scaling.Cluster``: copies of the model on the nodes of a Ray cluster take the blocks of images,
+        and ``workers`` are the threads of each copy. The result is the same; of models on processors, to the last bit
+        where these are alike.
     progress
         Whether to show a progress bar on stderr.
 
@@ -205,6 +213,8 @@ def evaluate(
         model_options=model_options,
         execution=Execution.of(batch_size, workers),
         shard=part,
+        cluster=cluster,
+        workers=workers,
         progress=progress,
     )
 
@@ -218,27 +228,37 @@ def evaluate_benchmarks(
     execution: Execution,
     model_options: ModelOptions | None = None,
     shard: Shard | None = None,
+    cluster: Cluster | None = None,
+    workers: int | None = None,
     progress: bool = True,
 ) -> Run:
-    """Evaluate a classifier on benchmarks that are already planned; see ``evaluate``."""
+    """Evaluate a classifier on benchmarks that are already planned; see ``evaluate``.
+
+    ``workers`` are the threads of a worker of a cluster; here they are those of the ``execution``.
+    """
     if shard is not None:
         benchmarks, execution = cut_up(benchmarks, execution, shard)
         out = place_of(out, shard)
     space = benchmarks[0].dataset.label_space
     found = _published(space.name, benchmarks[0].protocol) if baseline == "auto" else baseline
     divisor = find_baseline(found, benchmarks[0].record())
-    loaded = load_model(model, model_options, _occurring(benchmarks))
-    _check_answers(loaded, benchmarks)
-    manifest = _manifest(loaded, benchmarks, divisor)
-    with contextlib.ExitStack() as on_error:
+    with contextlib.ExitStack() as on_error, contextlib.ExitStack() as elsewhere:
+        observer: Observer = elsewhere.enter_context(ProgressBar()) if progress else Silent()
+        loaded: Classifier | ReplicatedModel
+        if cluster is None:
+            loaded = load_model(model, model_options, _occurring(benchmarks))
+        else:
+            loaded = elsewhere.enter_context(
+                cluster.replicas(model, model_options, _occurring(benchmarks), benchmarks, workers, observer)
+            )
+            execution = replace(execution, workers=loaded.workers)
+        _check_answers(loaded, benchmarks)
+        manifest = _manifest(loaded, benchmarks, divisor)
         if out is None:
             out = tempfile.mkdtemp(prefix="oodometer-")
             on_error.callback(shutil.rmtree, out, ignore_errors=True)
         store = RunStore(out)
-        with (
-            exclusive(store.path, "evaluating", store.exists, store.check_can_begin),
-            ProgressBar() if progress else contextlib.nullcontext(Silent()) as observer,
-        ):
+        with exclusive(store.path, "evaluating", store.exists, store.check_can_begin):
             store.remove_leftovers()
             if store.exists():
                 store.check_same_plan(manifest)
@@ -268,7 +288,7 @@ def _published(space: str, protocol: Protocol) -> str | None:
     return "alexnet" if space == "imagenet-1k" and protocol.answers is None else None
 
 
-def _check_answers(model: Classifier, benchmarks: Sequence[Benchmark]) -> None:
+def _check_answers(model: Classifier | ReplicatedModel, benchmarks: Sequence[Benchmark]) -> None:
     """Refuse a model that turns out to answer otherwise than the protocol says."""
     found = model.answers if isinstance(model, AnsweringModel) else None
     if any(benchmark.protocol.answers != found for benchmark in benchmarks):
@@ -286,7 +306,9 @@ def _announce(model: AnsweringModel, benchmarks: Sequence[Benchmark], store: Run
         observer.say(model.expect(store.path / ANSWERS, asked, picture.shape))
 
 
-def _sized(execution: Execution, store: RunStore, model: Classifier, benchmark: Benchmark) -> Execution:
+def _sized(
+    execution: Execution, store: RunStore, model: Classifier | ReplicatedModel, benchmark: Benchmark
+) -> Execution:
     """Settle on a batch size, if it was left to us: that of the run, so that it ends the same to the last digit."""
     found = store.read_manifest().batch_size if store.exists() else None
     most = len(benchmark.order) // 4  # so that a run is some blocks at least, and can be stopped between them
@@ -296,7 +318,7 @@ def _sized(execution: Execution, store: RunStore, model: Classifier, benchmark: 
         return execution
     if found is None and isinstance(model, AnsweringModel):
         found = model.at_once
-    if found is None and isinstance(model, AdaptedModel) and most > execution.batch_size:
+    if found is None and most > execution.batch_size and isinstance(model, AdaptedModel | ReplicatedModel):
         picture = first_picture(benchmark)
         found = None if picture is None else model.find_batch_size(picture, most)
     return replace(execution, batch_size=found or execution.batch_size, automatic=False)
@@ -305,7 +327,7 @@ def _sized(execution: Execution, store: RunStore, model: Classifier, benchmark: 
 def _fill(
     store: RunStore,
     manifest: Manifest,
-    model: Classifier,
+    model: Classifier | ReplicatedModel,
     benchmark: Benchmark,
     baseline: Baseline | None,
     execution: Execution,
@@ -325,8 +347,9 @@ def _fill(
     meter = Meter(execution.workers)
     held: list[Stage] = []
     for step in steps(store, benchmark, baseline, meter, observer):
-        examples = not store.examples(benchmark.name)
-        for stage in drive(model, benchmark, step, done, execution, observer.advance, shape, examples, meter):
+        blocks, before = cut(benchmark, step, done, execution), _place_of_examples(store, benchmark)
+        by = model.drive if isinstance(model, ReplicatedModel) else functools.partial(drive, model)
+        for stage in by(benchmark, step, blocks, execution, observer.advance, shape, before, meter):
             held.append(stage)
             shape = stage.shape
             observer.advance(len(stage.block.skipped) * step.each)
@@ -344,14 +367,20 @@ def _fill(
         raise DatasetError(f"None of the {len(unreadable)} images can be read: {unreadable[0].reason}")
 
 
+def _place_of_examples(store: RunStore, benchmark: Benchmark) -> float:
+    """Return where in the order the image is whose pictures the report has; infinity while it has none."""
+    found = {example.image for example in store.examples(benchmark.name)}
+    return min((place for place, sample in benchmark.placed if sample.id in found), default=math.inf)
+
+
 def _keep(store: RunStore, benchmark: Benchmark, stage: Stage) -> None:
-    if stage.examples:
+    if stage.examples and stage.place < _place_of_examples(store, benchmark):  # of several, those of the first block
         store.write_examples(benchmark.name, stage.examples)
     store.write_block(benchmark.name, stage.place, stage.block)
 
 
 def _check_same_model(
-    model: Classifier, benchmark: Benchmark, earlier: Table, execution: Execution, store: RunStore
+    model: Classifier | ReplicatedModel, benchmark: Benchmark, earlier: Table, execution: Execution, store: RunStore
 ) -> tuple[int, ...] | None:
     """Refuse to continue with a model that answers otherwise than the one that began, whatever its name says.
 
@@ -380,41 +409,17 @@ def _check_same_model(
     return shape
 
 
-def _manifest(model: Classifier, benchmarks: Sequence[Benchmark], baseline: Baseline | None) -> Manifest:
+def _manifest(
+    model: Classifier | ReplicatedModel, benchmarks: Sequence[Benchmark], baseline: Baseline | None
+) -> Manifest:
     files = any(isinstance(b.dataset, SequenceSet) and b.dataset.from_files for b in benchmarks)
     return Manifest(
         format=FORMAT,
-        model=_describe(model),
+        model=described(model),
         benchmarks=tuple(b.record() for b in benchmarks),
         baseline=recorded(baseline),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        command=_text(shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])),
-        environment=environment("torch", *(("av",) if files else ())) | _texts(getattr(model, "environment", {})),
+        command=text(shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])),
+        environment=environment("torch", *(("av",) if files else ())) | texts(getattr(model, "environment", {})),
         shard=benchmarks[0].cut,
     )
-
-
-def _describe(model: Classifier) -> ModelRecord:
-    """Say what a run records of a model.
-
-    An object without a ``fingerprint`` is known by its name, and by what it answers when a run is continued.
-    """
-    kind = type(model)
-    name = _text(str(getattr(model, "name", f"{kind.__module__}.{kind.__qualname__}")))
-    normalization = getattr(model, "normalization", None)
-    return ModelRecord(
-        name=name,
-        fingerprint=_text(str(getattr(model, "fingerprint", name))),
-        normalization=normalization.record() if isinstance(normalization, Normalization) else None,
-        resized=getattr(model, "resized", None),
-        settings=_texts(getattr(model, "settings", {})),
-    )
-
-
-def _texts(entries: Mapping[str, object]) -> dict[str, str]:
-    return {_text(str(name)): _text(str(value)) for name, value in entries.items()}
-
-
-def _text(text: str) -> str:
-    """Escape what UTF-8 cannot hold, such as a file name in another encoding."""
-    return text.encode("utf-8", "backslashreplace").decode()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 from typing import Literal
 
@@ -24,6 +24,16 @@ class Meter:
     def __init__(self, workers: int) -> None:
         self._workers = workers
         self._seconds: dict[str, list[float]] = defaultdict(list)
+
+    @property
+    def seconds(self) -> dict[str, list[float]]:
+        """The seconds an image, by stage, of all that was timed."""
+        return dict(self._seconds)
+
+    def add(self, seconds: Mapping[str, Sequence[float]]) -> None:
+        """Add what another meter has timed."""
+        for stage, found in seconds.items():
+            self._seconds[stage] += found
 
     @contextlib.contextmanager
     def timed(self, stage: Literal["decode", "corrupt", "predict"], images: int) -> Iterator[None]:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import chain, islice
+from typing import TypeAlias
 
 import numpy as np
 import PIL.Image
@@ -35,7 +36,10 @@ from oodometer.store import Block, Example, Skipped, Step
 from oodometer.threads import ahead, threads
 from oodometer.types import CLEAN, Classifier, Condition, Image, Images, LabelSpace, Sample
 
-__all__ = ["Execution", "Stage", "drive", "first_picture", "repeat"]
+__all__ = ["Entries", "Execution", "Stage", "cut", "drive", "first_picture", "repeat"]
+
+Entries: TypeAlias = tuple[tuple[int, Sample], ...]
+"""Images, each with its place in the seeded order."""
 
 BATCH_SIZE = 16
 """Where an automatic batch size begins, and ends for a model whose throughput is not ours to measure."""
@@ -105,11 +109,11 @@ def drive(
     model: Classifier,
     benchmark: Benchmark,
     step: Step,
-    done: Collection[str],
+    blocks: Sequence[Entries],
     execution: Execution,
     on_batch: Callable[[int], None],
     shape: tuple[int, ...] | None = None,
-    examples: bool = True,
+    examples_before: float = math.inf,
     meter: Meter | None = None,
 ) -> Iterator[Stage]:
     """Evaluate a model on a benchmark, block by block.
@@ -121,18 +125,18 @@ def drive(
     benchmark
         The images and what is to be done with them.
     step
-        Which of the images are taken, and through how many conditions each goes.
-    done
-        The ids of the images that need no more work.
+        Through how many conditions each image goes.
+    blocks
+        The images that are taken, as ``cut`` cuts them.
     execution
         How to cut up the work.
     on_batch
         Is told how many more pictures went through the model.
     shape
         The shape of the pictures of the run so far, if there are any.
-    examples
-        Whether the report lacks pictures: the first block that has any then brings them, if it holds one image under
-        all conditions.
+    examples_before
+        The report lacks pictures of images before this place of the order, by default of all: the first block before it
+        that has any brings them, if it holds one image under all conditions.
     meter
         Where the costs are added up.
 
@@ -153,11 +157,12 @@ def drive(
     source = source_of(benchmark, meter)
     # Decoders have threads of their own, or the corruption of a block would wait for the decoding of the next.
     with _pool(execution.workers) as decoders, _pool(execution.workers) as pool:
-        for begun in _blocks(decoders, source, benchmark, step, done, execution):
+        for begun in _begun(decoders, source, benchmark, blocks, execution):
             if begun.images:
                 shape = check_shapes(begun.samples, begun.images, benchmark.protocol, shape)
             batches = _batches(begun, benchmark, step, execution.batch_size)
-            kept = (EXAMPLES_CORRUPTED if len(batches) > 1 else EXAMPLES) if examples and complete else 0
+            wanted = complete and begun.start < examples_before
+            kept = (EXAMPLES_CORRUPTED if len(batches) > 1 else EXAMPLES) if wanted else 0
             predicted, faults = list[_Predicted](), dict[int, Skipped]()
             make = functools.partial(source.make, begun)
             for batch, made in zip(batches, ahead(pool, make, batches, execution.workers + 1), strict=True):
@@ -172,7 +177,7 @@ def drive(
             block = _block(pictures, benchmark, left, complete)
             # Of the first images under every condition, so not where one is not there under all.
             found = () if faults else _examples(block, left)
-            examples = examples and not found
+            examples_before = pictures.start if found else examples_before
             yield Stage(pictures.start, block, found, shape)
 
 
@@ -226,31 +231,45 @@ def _pool(workers: int) -> Iterator[ThreadPoolExecutor]:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _blocks(
-    pool: ThreadPoolExecutor,
-    source: Source,
-    benchmark: Benchmark,
-    step: Step,
-    done: Collection[str],
-    execution: Execution,
-) -> Iterator[Pictures]:
-    """Decode the images of a step, the next block while one is worked on.
+def cut(benchmark: Benchmark, step: Step, done: Collection[str], execution: Execution) -> list[Entries]:
+    """Cut the images of a step that need more work into blocks, each to be worked on and kept as a whole.
 
-    A block is decoded in pieces of a batch: as many as it takes for each condition to meet a batch of images, and at
-    least as many images as there are conditions, unless every image goes through all of them. A video is a piece of its
-    own, since decoding it takes as long as many images.
+    A block has as many images as it takes for each condition to meet a batch of them, and at least as many as there are
+    conditions, unless every image goes through all of them. The blocks of a run that is continued are those that it
+    lacks, whichever these are, since only the last one has another size.
+
+    Parameters
+    ----------
+    benchmark, execution
+        As for ``drive``.
+    step
+        Which of the images are taken, and through how many conditions each goes.
+    done
+        The ids of the images that need no more work.
     """
-    left = iter(
-        (place, sample)
-        for place, sample in benchmark.own
-        if step.start <= place < step.stop and sample.id not in done
-    )
+    left = [
+        (place, sample) for place, sample in benchmark.own if step.start <= place < step.stop and sample.id not in done
+    ]
     size, conditions = execution.batch_size, len(benchmark.conditions)
     images = size if step.each == conditions else min(max(size * conditions / step.each, conditions), MOST_IMAGES)
-    piece = 1 if isinstance(benchmark.dataset, SequenceSet) else size
-    pieces = math.ceil(images / piece)
-    decoded = ahead(pool, source.begin, iter(lambda: list(islice(left, piece)), []), depth=pieces)
-    for block in iter(lambda: list(islice(decoded, pieces)), []):
+    piece = _piece(benchmark, execution)
+    images = math.ceil(images / piece) * piece
+    return [tuple(left[start : start + images]) for start in range(0, len(left), images)]
+
+
+def _piece(benchmark: Benchmark, execution: Execution) -> int:
+    """Return how many images are decoded together: a batch, but of videos one, which takes as long as many images."""
+    return 1 if isinstance(benchmark.dataset, SequenceSet) else execution.batch_size
+
+
+def _begun(
+    pool: ThreadPoolExecutor, source: Source, benchmark: Benchmark, blocks: Sequence[Entries], execution: Execution
+) -> Iterator[Pictures]:
+    """Decode the images of blocks, the next block while one is worked on."""
+    piece = _piece(benchmark, execution)
+    pieces = [[block[i : i + piece] for i in range(0, len(block), piece)] for block in blocks]
+    decoded = ahead(pool, source.begin, chain.from_iterable(pieces), depth=max(map(len, pieces), default=0))
+    for block in (list(islice(decoded, len(own))) for own in pieces):
         yield Pictures(
             start=block[0].start,
             places=tuple(chain.from_iterable(piece.places for piece in block)),

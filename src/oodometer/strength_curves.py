@@ -22,7 +22,7 @@ from oodometer.metrics import Estimate
 from oodometer.metrics.strength import bisected, half_strength
 from oodometer.models import ModelOptions, kind_of_answers, load_model
 from oodometer.progress import Observer, ProgressBar, Silent
-from oodometer.road import Execution, drive
+from oodometer.road import Execution, cut, drive
 from oodometer.store import Step
 from oodometer.types import CLEAN, Classifier, Condition, Dataset, Protocol
 
@@ -214,7 +214,10 @@ class _Measurer:
         step = Step(0, len(order), len(severities))
         at = ", ".join(f"{severity:g}" for severity in severities)
         self._observer.begin(f"severity {at}", len(order) * len(severities), 0)
-        stages = list(drive(self._model, points, step, (), self._execution, self._observer.advance, examples=False))
+        blocks = cut(points, step, (), self._execution)
+        stages = list(
+            drive(self._model, points, step, blocks, self._execution, self._observer.advance, examples_before=0)
+        )
         misses = [
             np.stack([scores.top[:, 0] != stage.block.labels for _, _, scores, _ in stage.block.scores], axis=1)
             for stage in stages

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from oodometer.cli.cluster_options import with_cluster
 from oodometer.cli.model_options import with_model_options
 from oodometer.cli.shared import EXIT_SKIPPED, auto_or_whole, tell_of_shard, told_when_stopped
 
@@ -89,7 +90,8 @@ def demo(out: str) -> None:
 )
 @click.option("--paired", metavar="RUN", help="Images and conditions of RUN; --precision is then of the difference.")
 @click.option("--batch-size", default="auto", show_default=True, callback=auto_or_whole, help="Images in a batch.")
-@click.option("--workers", type=int, help="Threads; default: one per processor.")
+@click.option("--workers", type=int, help="Threads, with --ray of each copy of the model; default: one per processor.")
+@with_cluster(gpus=True)
 @click.option(
     "--shard",
     metavar="I/N",

@@ -196,6 +196,11 @@ def moved(module: torch.nn.Module, device: str) -> torch.nn.Module:
         raise ModelError(f"The model cannot be moved to the device {device!r}: {first_line(error)}.") from error
 
 
+def calculating_threads() -> int:
+    """Return on how many threads PyTorch calculates on the processor in this process."""
+    return torch.get_num_threads()
+
+
 def _environment(device: torch.device, options: ModelOptions) -> dict[str, str]:
     """Say with what and on what the network is run, as far as the last digits depend on it."""
     kind = f"cuda ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else device.type
