@@ -113,7 +113,9 @@ def renamed(temporary: Path, path: Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def exclusive(folder: Path, doing: str, begun: Callable[[], bool], check: Callable[[], None]) -> Iterator[None]:
+def exclusive(
+    folder: Path, doing: str, begun: Callable[[], bool], check: Callable[[], None], patience: float = 0.0
+) -> Iterator[None]:
     """Make a folder and keep other processes out of it; the lock goes with the process, however that ends.
 
     Parameters
@@ -126,6 +128,8 @@ def exclusive(folder: Path, doing: str, begun: Callable[[], bool], check: Callab
         Says whether there is something to continue.
     check
         Raises if the folder holds something else; called before the lock is written.
+    patience
+        How many seconds to wait for another process to leave.
 
     Raises
     ------
@@ -136,7 +140,7 @@ def exclusive(folder: Path, doing: str, begun: Callable[[], bool], check: Callab
         made = not folder.exists()
         folder.mkdir(parents=True, exist_ok=True)
         check()
-        lock = filelock.FileLock(folder / LOCK, timeout=0)
+        lock = filelock.FileLock(folder / LOCK, timeout=patience)
         lock.acquire()
     except filelock.Timeout as error:
         raise StoreError(f"Another process is {doing} into {folder}. Wait for it, or choose another folder.") from error

@@ -16,10 +16,11 @@ from oodometer.building.layout import Block, Layout
 from oodometer.building.recipe import Recipe
 from oodometer.errors import ImageError
 from oodometer.progress import Observer
+from oodometer.sharding import Shard
 from oodometer.store import Skipped
 from oodometer.threads import ahead
 
-__all__ = ["Outcome", "drive"]
+__all__ = ["Outcome", "drive", "shared"]
 
 
 @dataclass
@@ -48,7 +49,15 @@ class _Done:
     skipped: Skipped | None = None
 
 
-def drive(recipe: Recipe, layout: Layout, workers: int, observer: Observer) -> Outcome:
+def shared(items: Sequence[Item], images: int, shard: Shard | None) -> list[tuple[int, Sequence[Item]]]:
+    """Cut the images of a build into numbered blocks of so many; of a shard return its own."""
+    blocks = enumerate(items[start : start + images] for start in range(0, len(items), images))
+    return [(number, part) for number, part in blocks if shard is None or shard.takes(number)]
+
+
+def drive(
+    recipe: Recipe, layout: Layout, parts: Sequence[tuple[int, Sequence[Item]]], workers: int, observer: Observer
+) -> Outcome:
     """Make the pictures that are not there yet, block by block.
 
     Parameters
@@ -57,6 +66,8 @@ def drive(recipe: Recipe, layout: Layout, workers: int, observer: Observer) -> O
         What to make.
     layout
         Where to keep it.
+    parts
+        The blocks to make, each with its number.
     workers
         Threads. No picture depends on them.
     observer
@@ -74,7 +85,7 @@ def drive(recipe: Recipe, layout: Layout, workers: int, observer: Observer) -> O
     pool = ThreadPoolExecutor(workers, thread_name_prefix="oodometer")
     try:
         through = functools.partial(_through, recipe, stop)
-        for done in ahead(pool, through, _tasks(recipe.items, layout, blocks), depth=2 * workers):
+        for done in ahead(pool, through, _tasks(parts, layout, blocks), depth=2 * workers):
             _count(outcome, done)
             observer.advance(len(recipe.cells))
             observer.note(decimal(outcome.bytes))
@@ -89,10 +100,9 @@ def drive(recipe: Recipe, layout: Layout, workers: int, observer: Observer) -> O
     return outcome
 
 
-def _tasks(items: Sequence[Item], layout: Layout, blocks: deque[Block]) -> Iterator[_Task]:
+def _tasks(parts: Sequence[tuple[int, Sequence[Item]]], layout: Layout, blocks: deque[Block]) -> Iterator[_Task]:
     """Open one block after the other as its images come up."""
-    for number, start in enumerate(range(0, len(items), layout.images)):
-        part = items[start : start + layout.images]
+    for number, part in parts:
         blocks.append(layout.open(number, part))
         for item in part:
             yield _Task(blocks[-1], item, item is part[-1])

@@ -10,13 +10,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from oodometer.building.cells import Place
-from oodometer.building.engine import Outcome, drive
+from oodometer.building.engine import Outcome, drive, shared
 from oodometer.building.manifest import BuildFolder, File
+from oodometer.building.occupied import alone, as_shard
 from oodometer.building.recipe import Options, Recipe, settle
-from oodometer.errors import DatasetError
+from oodometer.errors import ArgumentError, DatasetError
 from oodometer.families import SEVERITIES
-from oodometer.outfolder import exclusive, mapped_errors
+from oodometer.outfolder import mapped_errors
 from oodometer.progress import ProgressBar, Silent
+from oodometer.sharding import Shard, ShardSpec
 from oodometer.store import Skipped
 from oodometer.threads import threads
 from oodometer.types import Dataset, LabelSpace, Orientation
@@ -28,7 +30,7 @@ __all__ = ["Build", "build", "construct"]
 class Build:
     """A finished build: the ``images`` that were read, their ``pictures``, and how many of these were made this time.
 
-    ``skipped`` are the images that could not be read, absent from every condition.
+    ``skipped`` are the images that could not be read, absent from every condition. Of a shard all of it is of its part.
     """
 
     path: Path
@@ -56,6 +58,7 @@ def build(
     label_space: str | LabelSpace | None = None,
     orientation: Orientation = "ignore",
     workers: int | None = None,
+    shard: ShardSpec | None = None,
     progress: bool = True,
 ) -> Build:
     """Make a corrupted data set on disk, such as ImageNet-C from the validation images.
@@ -96,6 +99,11 @@ def build(
         See ``oodometer.open_dataset``.
     workers
         Threads; by default one for each processor. No file depends on them.
+    shard
+        Make only a part, while other processes make the others in the same folder: ``(index, count)``, the index from 0
+        on, or ``"index/count"``, or ``"auto"`` in a process that ``torchrun`` or ``srun`` started. It makes every
+        ``count``-th block of images. When all shards are through, the same call without ``shard`` compares everything
+        with its checksums, makes what is missing, and finishes the build.
     progress
         Whether to show a progress bar on stderr.
 
@@ -125,30 +133,42 @@ def build(
         label_space=label_space,
         orientation=orientation,
     )
-    return construct(settle(source, out, options), out, workers, progress=progress)
+    part = None if shard is None else Shard.of(shard)
+    return construct(settle(source, out, options), out, workers, part, progress=progress)
 
 
-def construct(recipe: Recipe, out: str | os.PathLike[str], workers: int | None, *, progress: bool) -> Build:
-    """Make what a recipe says, or what is missing of it; see ``build``."""
+def construct(
+    recipe: Recipe, out: str | os.PathLike[str], workers: int | None, shard: Shard | None = None, *, progress: bool
+) -> Build:
+    """Make what a recipe says, or what is missing of it, or a shard of that; see ``build``."""
     folder, count = recipe.folder_type(out), threads(workers)
+    place = Place(folder, recipe.planned.source, recipe.cells, recipe.format.encoding, recipe.shape)
+    layout = recipe.format.layout(place)
+    parts = shared(recipe.items, layout.images, shard)
+    if shard is not None:
+        _check_enough(len(recipe.items), layout.images, shard)
     with (
-        exclusive(folder.path, "building", folder.exists, folder.check_can_begin),
+        alone(folder, recipe.planned) if shard is None else as_shard(folder, recipe.planned, shard),
         ProgressBar() if progress else contextlib.nullcontext(Silent()) as observer,
     ):
-        if folder.exists():
-            folder.check_same_plan(recipe.planned)
-        else:
-            folder.write_manifest(recipe.planned)
-        folder.remove_leftovers()
-        place = Place(folder, recipe.planned.source, recipe.cells, recipe.format.encoding, recipe.shape)
-        layout = recipe.format.layout(place)
-        observer.begin(f"{recipe.noun}s", len(recipe.items) * len(recipe.cells), 0)
-        outcome = drive(recipe, layout, count, observer)
-        if not outcome.images:
-            folder.clear()
-            raise DatasetError(f"None of the {len(recipe.items)} images can be read: {outcome.skipped[0].reason}")
-        _finish(folder, recipe, outcome, layout.finish())
+        observer.begin(f"{recipe.noun}s", sum(len(items) for _, items in parts) * len(recipe.cells), 0)
+        outcome = drive(recipe, layout, parts, count, observer)
+        if shard is None:
+            if not outcome.images:
+                folder.clear()
+                raise DatasetError(f"None of the {len(recipe.items)} images can be read: {outcome.skipped[0].reason}")
+            _finish(folder, recipe, outcome, layout.finish())
     return Build(folder.path, outcome.images, outcome.pictures, outcome.made, tuple(outcome.skipped))
+
+
+def _check_enough(images: int, block: int, shard: Shard) -> None:
+    """Refuse more shards than there are blocks: then every shard says so, and none begins."""
+    blocks = -(-images // block)
+    if blocks < shard.count:
+        raise ArgumentError(
+            f"There are {images:,} images, which this format keeps in blocks of {block}: {blocks} in all, which "
+            f"{shard.count} shards cannot share. Take fewer shards."
+        )
 
 
 def _finish(folder: BuildFolder, recipe: Recipe, outcome: Outcome, files: tuple[File, ...]) -> None:

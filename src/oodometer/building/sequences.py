@@ -28,6 +28,7 @@ from oodometer.datasets.videos import require_pyav
 from oodometer.errors import ArgumentError
 from oodometer.perturbations import FOLDERS, GROUPS, perturb, published_frames
 from oodometer.preprocess import PREPROCESS
+from oodometer.sharding import Shard, ShardSpec
 from oodometer.types import Dataset, Image, Images, LabelSpace, Orientation, Preprocess, Protocol
 
 __all__ = ["VIDEO_FORMATS", "SequenceOptions", "build_sequences", "settle_sequences"]
@@ -101,6 +102,7 @@ def build_sequences(
     label_space: str | LabelSpace | None = None,
     orientation: Orientation = "ignore",
     workers: int | None = None,
+    shard: ShardSpec | None = None,
     progress: bool = True,
 ) -> Build:
     """Make videos as those of ImageNet-P, each a folder of frames: ``<perturbation>/<class>/<name>/<frame>``.
@@ -110,7 +112,7 @@ def build_sequences(
 
     Parameters
     ----------
-    source, out, limit, labels, classes, label_space, orientation, workers, progress
+    source, out, limit, labels, classes, label_space, orientation, workers, shard, progress
         As for ``oodometer.build``.
     perturbations
         ``"imagenet-p"`` (the ten), ``"validation"`` (the other four), ``"all"``, or names; those of noises with their
@@ -148,7 +150,8 @@ def build_sequences(
         label_space=label_space,
         orientation=orientation,
     )
-    return construct(settle_sequences(source, out, options), out, workers, progress=progress)
+    part = None if shard is None else Shard.of(shard)
+    return construct(settle_sequences(source, out, options), out, workers, part, progress=progress)
 
 
 def settle_sequences(

@@ -17,7 +17,7 @@ __all__ = ["corrupt", "make"]
 
 EXIT_SKIPPED = 1
 
-OF_SETS = ("format", "clean", "limit", "labels", "classes", "label_space", "workers", "dry_run")
+OF_SETS = ("format", "clean", "limit", "labels", "classes", "label_space", "workers", "dry_run", "shard")
 """The options that make no sense for a single image."""
 
 
@@ -50,6 +50,12 @@ OF_SETS = ("format", "clean", "limit", "labels", "classes", "label_space", "work
 @click.option("--sequence", is_flag=True, help="Make videos as in ImageNet-P instead: OUT/NAME/CLASS/IMAGE/FRAME.")
 @click.option("--frames", type=int, help="Of videos: the first so many; default: all, 41 of translate, else 31.")
 @click.option("--workers", type=int, help="Threads; default: one per processor.")
+@click.option(
+    "--shard",
+    metavar="I/N",
+    help="Only every N-th block of images, from I on (0 to N - 1), into the OUT of all; auto: as torchrun or srun say. "
+    "The command without it finishes the build.",
+)
 @click.option("--dry-run", is_flag=True, help="Say how many files, bytes and minutes it takes; write nothing.")
 @config_option
 @click.pass_context
@@ -59,6 +65,7 @@ def corrupt(
     source: str,
     out: str,
     workers: int | None,
+    shard: str | None,
     dry_run: bool,
     sequence: bool,
     frames: int | None,
@@ -85,7 +92,7 @@ def corrupt(
     image, file = path("The source", source), path("The output", out)
     given = {name for name in context.params if context.get_parameter_source(name) is not ParameterSource.DEFAULT}
     if sequence:
-        make(corrupt_sequence.settle(source, out, given, {**chosen, "frames": frames}), out, workers, dry_run)
+        make(corrupt_sequence.settle(source, out, given, {**chosen, "frames": frames}), out, workers, shard, dry_run)
     elif "frames" in given:
         raise ArgumentError("frames: goes with --sequence, not with pictures.")
     elif is_one_image(image, file):
@@ -95,17 +102,25 @@ def corrupt(
             chosen["preprocess"] = "none"
         corrupt_file(image, file, Options(**chosen))
     else:
-        make(settle(source, out, Options(**chosen)), out, workers, dry_run)
+        make(settle(source, out, Options(**chosen)), out, workers, shard, dry_run)
 
 
-def make(recipe: Any, out: str, workers: int | None, dry_run: bool) -> None:  # noqa: ANN401 - imported when used
+def make(
+    recipe: Any,  # noqa: ANN401 - imported when used
+    out: str,
+    workers: int | None,
+    shard: str | None,
+    dry_run: bool,
+) -> None:
     """Say what the source was taken for, and make what was settled or say what it would take."""
+    if dry_run and shard is not None:
+        raise ArgumentError("shard: --dry-run says what the whole build takes. Leave one of them out.")
     for note in getattr(recipe.dataset, "notes", ()):
         click.echo(note, err=True)
     if dry_run:
         _estimate(recipe, out, workers)
     else:
-        _build(recipe, out, workers)
+        _build(recipe, out, workers, shard)
 
 
 def _estimate(recipe: Any, out: str, workers: int | None) -> None:  # noqa: ANN401 - imported when used
@@ -123,21 +138,27 @@ def _estimate(recipe: Any, out: str, workers: int | None) -> None:  # noqa: ANN4
     )
 
 
-def _build(recipe: Any, out: str, workers: int | None) -> None:  # noqa: ANN401 - imported when used
+def _build(recipe: Any, out: str, workers: int | None, shard: str | None) -> None:  # noqa: ANN401
     from oodometer.building import construct
     from oodometer.report.words import count
+    from oodometer.sharding import Shard
 
+    part = None if shard is None else Shard.of(shard)
     try:
-        built = construct(recipe, out, workers, progress=True)
+        built = construct(recipe, out, workers, part, progress=True)
     except KeyboardInterrupt:
         click.echo("What was finished is safe; the same command continues.", err=True)
         raise
     there = f"{count(built.pictures, recipe.noun)} of {count(built.images, 'image')}"
-    click.echo(f"{built.path}: {there}; {built.made:,} made now.")
+    where = str(built.path) if part is None else f"{built.path}, shard {part}"
+    click.echo(f"{where}: {there}; {built.made:,} made now.")
+    if part is not None:
+        click.echo("When all shards are through, the same command without --shard finishes the build.")
     if built.skipped:
         click.echo(
             f"Images that could not be read and were left out of every condition: {len(built.skipped)}", err=True
         )
         for skipped in built.skipped:
             click.echo(f"  {skipped.reason}", err=True)
-        sys.exit(EXIT_SKIPPED)
+        if part is None:  # of shards a launcher would end the others; the command that finishes the build tells again
+            sys.exit(EXIT_SKIPPED)
