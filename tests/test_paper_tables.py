@@ -3,6 +3,7 @@
 import csv
 import dataclasses
 import io
+import json
 import re
 import shutil
 
@@ -17,9 +18,12 @@ from oodometer import cli
 from oodometer.errors import ArgumentError, MetricError
 from oodometer.families import IMAGENET_C
 from oodometer.metrics import Estimate
-from oodometer.paper_tables import Column, PaperTable, paper_tables
+from oodometer.paper_tables import Column, PaperTable, paper_tables, write_tables
 from oodometer.run import Run
-from synthetic_runs import write_run
+from oodometer.types import Protocol
+from synthetic_runs import IMAGENET224, write_run
+
+PROTOCOL = Protocol(IMAGENET224, "memory", "imagenet224", "fast", ("fog",), 0)
 
 
 def _table(rows, columns=("one", "two")):
@@ -27,7 +31,7 @@ def _table(rows, columns=("one", "two")):
         (name, tuple(None if v is None else Estimate(v, v - 0.01, v + 0.01, 0.005, 9) for v in values))
         for name, values in rows
     ]
-    return PaperTable("t", "About.", tuple(Column(title) for title in columns), tuple(numbers))
+    return PaperTable("t", "About.", PROTOCOL, None, tuple(Column(title, title) for title in columns), tuple(numbers))
 
 
 def test_the_best_of_each_column_is_bold_and_ties_as_printed_are_both():
@@ -102,12 +106,37 @@ def test_renditions_are_errors(runs):
     assert gap.value == pytest.approx(shifted.value - clean.value)
 
 
-def test_the_command_writes_three_files_a_table(runs, tmp_path, capsys):
+def test_the_command_writes_four_files_a_table(runs, tmp_path, capsys):
     with pytest.raises(SystemExit) as ended:
         cli.main(["tables", *(str(run.path) for run in runs), "-o", str(tmp_path / "out")])
     assert ended.value.code == 0
     made = sorted(path.name for path in (tmp_path / "out").iterdir())
-    assert made == [f"imagenet-{kind}.{ending}" for kind in "cr" for ending in ("csv", "md", "tex")]
+    assert made == [f"imagenet-{kind}.{ending}" for kind in "cr" for ending in ("csv", "json", "md", "tex")]
+
+
+def test_json_has_the_numbers_by_names_for_programs(runs):
+    corrupted, renditions = (json.loads(json.dumps(table.results())) for table in paper_tables(runs))
+    assert [column["name"] for column in corrupted["columns"]] == ["clean_error", "mce", *IMAGENET_C]
+    assert corrupted["protocol"]["label"] == "256->224, memory"
+    assert corrupted["baseline"]["name"] == "alexnet"
+    for run, row in zip(runs, corrupted["rows"], strict=True):
+        assert row["network"] == run.manifest.model.name
+        found = dict(zip(("clean_error", "mce"), row["cells"], strict=False))
+        assert found["clean_error"] == dataclasses.asdict(run.clean_error)
+        assert found["mce"] == dataclasses.asdict(run.mce())
+    assert [column["name"] for column in renditions["columns"]] == ["clean_error", "error", "gap"]
+    assert renditions["baseline"] is None
+
+
+def test_a_table_of_an_earlier_call_does_not_stay(runs, tmp_path):
+    out = tmp_path / "out"
+    first = write_tables(runs, out)
+    mine = out / "imagenet-r.md"
+    mine.write_text("My own words.")
+    written = write_tables([Run(write_run(tmp_path / "c alone", images=30).path)], out)
+    assert {path.name for path in written} == {f"imagenet-c.{ending}" for ending in ("csv", "json", "md", "tex")}
+    assert set(out.iterdir()) == {*written, mine}
+    assert set(written) < set(first)
 
 
 def test_runs_of_one_model_and_one_folder_name_are_told_apart(tmp_path):

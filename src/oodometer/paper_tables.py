@@ -1,4 +1,4 @@
-"""Tables for papers, of one or several runs: LaTeX, Markdown and CSV, from the stores alone.
+"""Tables for papers, of one or several runs: LaTeX, Markdown, CSV and JSON, from the stores alone.
 
 The ImageNet-C table has the columns of Hendrycks & Dietterich (ICLR 2019) and of AugMix (Hendrycks et al., ICLR 2020):
 clean error, mCE, and the CE of the 15 corruptions in the published order by family. The ImageNet-R table has those of
@@ -15,19 +15,34 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from oodometer.comparison.reading import C, R, check_comparable
 from oodometer.errors import ArgumentError, MetricError
 from oodometer.families import FAMILIES
 from oodometer.metrics import BaselineSpec, Estimate
 from oodometer.metrics.intervals import complement
-from oodometer.outfolder import write_atomically
+from oodometer.outfolder import mapped_errors, write_atomically
 from oodometer.report import Summary
-from oodometer.report.summary import Corruptions, Renditions
+from oodometer.report.summary import BaselineName, Corruptions, Renditions
 from oodometer.report.words import UNDEFINED, one_line, percent, spreadsheet_cell
 from oodometer.run import Run
+from oodometer.types import Protocol
 
-__all__ = ["PaperTable", "paper_tables", "write_tables"]
+__all__ = ["FORMAT", "Column", "PaperTable", "TableResults", "TableRow", "paper_tables", "write_tables"]
+
+FORMAT = 1
+"""Of the JSON form of a table: 1 - first."""
+
+_BEGINNINGS = {
+    "tex": b"% \\usepackage{booktabs}",
+    "md": b"| Network |",
+    "csv": b"network,group,column,value,",
+    "json": b'{\n "format": ',
+}
+"""The endings of the files, and what those of ours begin with."""
 
 _SHORT = {
     "gaussian_noise": "Gauss.",
@@ -51,21 +66,48 @@ _SHORT = {
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A number of every run; less of it is better. ``group`` stands above several columns."""
+    """A number of every run; less of it is better. ``group`` stands above several columns, ``name`` is for programs."""
 
+    name: str
     title: str
     group: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """One run: what the table calls it, and its numbers in the order of the columns; ``None`` where there is none."""
+
+    network: str
+    cells: tuple[Estimate | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TableResults:
+    """A table as JSON: every number is a fraction (an error of 61 % is 0.61) with its 95 % interval.
+
+    ``caption`` says in words what was measured and how, ``baseline`` what CEs are relative to.
+    """
+
+    format: int
+    name: str
+    caption: str
+    protocol: Protocol
+    baseline: BaselineName | None
+    columns: tuple[Column, ...]
+    rows: tuple[TableRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class PaperTable:
     """Estimates by run and column, all of them fractions that are printed in percent, to one decimal.
 
-    ``name`` is that of its files, ``caption`` says what was measured and how.
+    ``name`` is that of its files, ``caption`` says what was measured and how. ``baseline`` is what CEs are relative to.
     """
 
     name: str
     caption: str
+    protocol: Protocol
+    baseline: BaselineName | None
     columns: tuple[Column, ...]
     rows: tuple[tuple[str, tuple[Estimate | None, ...]], ...]
 
@@ -118,6 +160,14 @@ class PaperTable:
                 writer.writerow([spreadsheet_cell(name), column.group, column.title, *numbers])
         return buffer.getvalue()
 
+    def results(self) -> dict[str, Any]:
+        """Turn the table into plain JSON values: fractions, each with its interval; the fields of ``TableResults``."""
+        rows = tuple(TableRow(name, estimates) for name, estimates in self.rows)
+        content = TableResults(FORMAT, self.name, self.caption, self.protocol, self.baseline, self.columns, rows)
+        plain: dict[str, Any] = msgspec.to_builtins(content)
+        plain["protocol"]["label"] = self.protocol.label
+        return plain
+
     def _cells(self, cell: Callable[[str, str, bool], str], intervals: bool) -> list[tuple[str, list[str]]]:
         """Print each number, given with the ends of its interval if wanted and whether it is the best of its column."""
         best = [
@@ -167,15 +217,39 @@ def paper_tables(runs: Sequence[Run], baseline: BaselineSpec = None) -> tuple[Pa
 def write_tables(
     runs: Sequence[Run], folder: str | os.PathLike[str], baseline: BaselineSpec = None, *, intervals: bool = False
 ) -> list[Path]:
-    """Write the tables of ``paper_tables`` into a folder, each as .tex, .md and .csv; return the files."""
+    """Write the tables of ``paper_tables`` into a folder, each as .tex, .md, .csv and .json; return the files.
+
+    A table of an earlier call that these runs do not have is removed, so that no paper goes on to print it.
+
+    Raises
+    ------
+    StoreError
+        If a file cannot be written, or removed.
+    """
     written = []
     for table in paper_tables(runs, baseline):
-        texts = {"tex": table.latex(intervals=intervals), "md": table.markdown(intervals=intervals), "csv": table.csv()}
-        for ending, text in texts.items():
+        contents = {
+            "tex": table.latex(intervals=intervals).encode(),
+            "md": table.markdown(intervals=intervals).encode(),
+            "csv": table.csv().encode(),
+            "json": msgspec.json.format(msgspec.json.encode(table.results()), indent=1) + b"\n",
+        }
+        for ending, content in contents.items():
             path = Path(folder) / f"{table.name}.{ending}"
-            write_atomically(path, text.encode())
+            write_atomically(path, content)
             written.append(path)
+    _remove_others(Path(folder), written)
     return written
+
+
+def _remove_others(folder: Path, written: Sequence[Path]) -> None:
+    """Remove the tables of earlier calls from a folder; whatever begins otherwise is not ours."""
+    for name, (ending, beginning) in itertools.product((C, R), _BEGINNINGS.items()):
+        path = folder / f"{name}.{ending}"
+        if path not in written and path.is_file():
+            with mapped_errors(f"removing {path}"):
+                if path.read_bytes().startswith(beginning):
+                    path.unlink()
 
 
 def _has_errors(run: Run) -> bool:
@@ -201,8 +275,11 @@ def _of_c(names: Sequence[str], summaries: Sequence[Summary]) -> PaperTable | No
         return None
     first = parts[0]
     relative = first.baseline is not None
-    columns = [Column("Error"), Column("mCE" if relative else "Mean error")]
-    columns += [Column(_SHORT[name], family.capitalize()) for family, members in FAMILIES.items() for name in members]
+    columns = [Column("clean_error", "Error")]
+    columns += [Column("mce", "mCE") if relative else Column("mean_error", "Mean error")]
+    columns += [
+        Column(name, _SHORT[name], family.capitalize()) for family, members in FAMILIES.items() for name in members
+    ]
     rows = []
     for name, part in zip(names, parts, strict=True):
         of = {row.name: row.ce if relative else row.mean for row in part.rows}
@@ -213,7 +290,7 @@ def _of_c(names: Sequence[str], summaries: Sequence[Summary]) -> PaperTable | No
         f"Clean error, {'mCE' if relative else 'mean error'}, and the {what}, in percent. "
         f"{first.dataset}, {_measured(parts)} images; protocol: {first.protocol.label}."
     )
-    return PaperTable("imagenet-c", caption, tuple(columns), tuple(rows))
+    return PaperTable("imagenet-c", caption, first.protocol, first.baseline, tuple(columns), tuple(rows))
 
 
 def _of_r(names: Sequence[str], summaries: Sequence[Summary]) -> PaperTable | None:
@@ -236,8 +313,8 @@ def _of_r(names: Sequence[str], summaries: Sequence[Summary]) -> PaperTable | No
         "Error among the 200 classes of ImageNet-R on clean images and on renditions, in percent, and the difference. "
         f"{first.dataset}, {_measured(parts)} renditions; protocol: {first.protocol.label}."
     )
-    columns = (Column("ImageNet-200"), Column("ImageNet-R"), Column("Gap"))
-    return PaperTable("imagenet-r", caption, columns, rows)
+    columns = (Column("clean_error", "ImageNet-200"), Column("error", "ImageNet-R"), Column("gap", "Gap"))
+    return PaperTable("imagenet-r", caption, first.protocol, None, columns, rows)
 
 
 def _measured(parts: Sequence[Corruptions] | Sequence[Renditions]) -> str:
