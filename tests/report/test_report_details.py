@@ -194,7 +194,7 @@ def test_results_and_page_have_all_of_it(make_run):
         assert set(estimate) == {"value", "low", "high", "se", "n"}
     page = (store.path / "report.html").read_text()
     for words in (
-        "How sure is it?",
+        "Can its confidence be believed?",
         "Brier score",
         "prediction changed",
         "without the last bin",

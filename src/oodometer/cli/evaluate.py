@@ -1,8 +1,9 @@
-"""`oodometer demo`, `evaluate` and `report`: predictions and what is made of them."""
+"""`oodometer demo` and `evaluate`: predictions and what is made of them."""
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -11,7 +12,7 @@ from oodometer.cli.cluster_options import with_cluster
 from oodometer.cli.model_options import with_model_options
 from oodometer.cli.shared import EXIT_SKIPPED, auto_or_whole, tell_of_shard, told_when_stopped
 
-__all__ = ["demo", "evaluate", "report"]
+__all__ = ["demo", "evaluate", "finish"]
 
 
 def _sets(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
@@ -34,7 +35,7 @@ def demo(out: str) -> None:
 
     with told_when_stopped(out):
         run = run_demo(out, click.echo)
-    _finish(run, saved=True)
+    finish(run, run.report())
 
 
 @click.command()
@@ -109,39 +110,18 @@ def evaluate(model: str, data: str | None, out: str | None, baseline: str, **opt
     with told_when_stopped(out):
         run = evaluation.evaluate(model, data, out, baseline=baseline, **options)
     if run.manifest.shard is None:
-        _finish(run, saved=out is not None)
+        finish(run, None if out is None else run.report())
     else:
         tell_of_shard(run)
 
 
-@click.command()
-@click.argument("run")
-@click.option("--baseline", help="As for evaluate; default: the one that the run was made with.")
-@click.option("--difficulty", type=click.IntRange(1, 3), help="Of a run over sequences, as for sequences; default: 1.")
-def report(run: str, baseline: str | None, difficulty: int | None) -> None:
-    """Rebuild the table, report.html and results.json of RUN from its store alone; of sequences, sequences.json."""
-    from oodometer.errors import ArgumentError
-    from oodometer.run import Run
-    from oodometer.sequences import holds_sequences
-
-    if holds_sequences(run):
-        from oodometer.cli.evaluate_sequences import finish
-
-        finish(run, baseline, difficulty or 1)
-        return
-    if difficulty is not None:
-        raise ArgumentError(f"--difficulty goes with a run over sequences, and {run} is none.")
-    _finish(Run(run), saved=True, baseline=baseline)
-
-
-def _finish(run: Any, *, saved: bool, baseline: str | None = None) -> None:  # noqa: ANN401 - imported when used
-    """Write the report if there is a place for it, print the table, and tell what was left out."""
+def finish(run: Any, page: Path | None, baseline: str | None = None) -> None:  # noqa: ANN401 - imported when used
+    """Print the table, where the report is, and what was left out."""
     from rich.console import Console
 
     from oodometer.report import WIDTH
 
     table = run.table(baseline)
-    page = run.report(baseline=baseline) if saved else None  # before the printing, which may fail
     console = Console()
     # On a terminal the errors are coloured; elsewhere, and where it is too narrow, the table has a width of its own.
     if console.is_terminal and console.width >= WIDTH:

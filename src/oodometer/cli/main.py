@@ -16,13 +16,14 @@ from oodometer import __version__
 from oodometer.cli.check import check
 from oodometer.cli.compare import compare
 from oodometer.cli.corrupt import corrupt
-from oodometer.cli.evaluate import demo, evaluate, report
+from oodometer.cli.evaluate import demo, evaluate
 from oodometer.cli.evaluate_sequences import sequences
 from oodometer.cli.fetch import fetch
 from oodometer.cli.leaderboard import export, leaderboard, validate
 from oodometer.cli.merge import merge
 from oodometer.cli.names import list_names
 from oodometer.cli.renditions import renditions
+from oodometer.cli.report import report
 from oodometer.cli.show import show
 from oodometer.cli.strength import strength
 from oodometer.cli.tables import tables

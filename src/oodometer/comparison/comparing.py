@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import string
 import typing
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from oodometer.errors import MetricError
 from oodometer.families import IMAGENET_C
 from oodometer.metrics import Baseline, BaselineSpec, Estimate, Misses
 from oodometer.report.details import defined
-from oodometer.report.differences import Compared, Effective, EffectiveRow, OfCorruption, Pair, Tested
+from oodometer.report.differences import Compared, Effective, EffectiveRow, OfCorruption, Pair, Tested, letter
 from oodometer.run import Run
 from oodometer.run_baseline import find_baseline
 from oodometer.shifts import title_of
@@ -97,12 +96,7 @@ def _sides(runs: Sequence[Run], space: str) -> tuple[list[_Side], list[str]]:
         except MetricError as error:
             notes.append(f"Renditions are left out, or their gap: {error}")
     parts = zip(runs, corrupted, renditions, clean_r, strict=True)
-    return [_Side(_letter(k), *part) for k, part in enumerate(parts)], notes
-
-
-def _letter(k: int) -> str:
-    letters = string.ascii_uppercase
-    return letters[k] if k < len(letters) else letters[k // len(letters) - 1] + letters[k % len(letters)]
+    return [_Side(letter(k), *part) for k, part in enumerate(parts)], notes
 
 
 def _common(sides: Sequence[_Side]) -> tuple[str, ...]:

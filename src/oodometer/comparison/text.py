@@ -11,7 +11,7 @@ from rich.text import Text
 from oodometer.families import IMAGENET_C
 from oodometer.report.differences import Effective, Numbers, Pair, Tested
 from oodometer.report.layout import notes_grid, pairs_grid, plain_text, safe_text, table_grid, with_ends
-from oodometer.report.words import count
+from oodometer.report.words import count, p_value
 
 __all__ = ["comparison_text"]
 
@@ -101,12 +101,12 @@ def _pair(pair: Pair, comparison: Numbers) -> Table:
         ("Gap, clean minus ImageNet-R", pair.gap),
     ):
         if isinstance(found, Tested):
-            table.add_row(safe_text(title), with_ends(found.difference), _p(found.p), "")
+            table.add_row(safe_text(title), with_ends(found.difference), p_value(found.p), "")
         elif found is not None:
             table.add_row(safe_text(title), with_ends(found), "", "")
     table.add_section()
     for row in pair.corruptions:
-        table.add_row(safe_text(row.name), with_ends(row.difference), _p(row.p), _p(row.p_holm))
+        table.add_row(safe_text(row.name), with_ends(row.difference), p_value(row.p), p_value(row.p_holm))
     return table
 
 
@@ -123,7 +123,3 @@ def _effective(found: Effective, comparison: Numbers) -> Table:
     for row in found.rows:
         table.add_row(row.letter, *map(with_ends, (row.clean_accuracy, row.accuracy, row.effective_robustness)))
     return table
-
-
-def _p(value: float) -> str:
-    return "<0.001" if value < 0.001 else f"{value:.3f}"

@@ -135,12 +135,12 @@ def _confidence(confidences: NDArray[np.float32], hits: NDArray[np.bool_]) -> Co
 
 def reliability(table: Table) -> tuple[metrics.ReliabilityBin, ...] | None:
     """Compare confidence and accuracy over the counted corruptions; ``None`` where there is no such comparison."""
-    confidences, hits = (by_corruption(table, values) for values in (table.confidence, ~table.misses))
+    confidences, hits = by_corruption(table, table.confidence), by_corruption(table, ~table.misses)
     counted = [name for name in IMAGENET_C if name in hits]
     if not counted or not table.seen.all():
         return None
-    every = [np.concatenate([values[name] for name in counted], axis=1) for values in (confidences, hits)]
-    return defined(lambda: metrics.pooled_reliability(*every))
+    sure, right = (np.concatenate([values[name] for name in counted], axis=1) for values in (confidences, hits))
+    return defined(lambda: metrics.pooled_reliability(sure, right))
 
 
 def prediction_changes(table: Table) -> Misses | None:

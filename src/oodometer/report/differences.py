@@ -6,12 +6,13 @@ that the second errs more often.
 
 from __future__ import annotations
 
+import string
 from dataclasses import dataclass
 
 from oodometer.metrics import Estimate
 from oodometer.types import Protocol
 
-__all__ = ["Compared", "Effective", "EffectiveRow", "Numbers", "OfCorruption", "Pair", "Tested"]
+__all__ = ["Compared", "Effective", "EffectiveRow", "Numbers", "OfCorruption", "Pair", "Tested", "letter"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,3 +108,9 @@ class Numbers:
     pairs: tuple[Pair, ...]
     effective: tuple[Effective, ...]
     notes: tuple[str, ...]
+
+
+def letter(place: int) -> str:
+    """Name a run by its place among several: A, B, ... Z, AA, AB and so on."""
+    letters = string.ascii_uppercase
+    return letters[place] if place < len(letters) else letter(place // len(letters) - 1) + letters[place % len(letters)]

@@ -10,9 +10,11 @@ __all__ = [
     "UNDEFINED",
     "count",
     "decimal",
+    "in_order",
     "interval",
     "listed",
     "one_line",
+    "p_value",
     "percent",
     "printable",
     "spaced",
@@ -35,6 +37,11 @@ def decimal(value: float) -> str:
 def interval(estimate: Estimate) -> str:
     """Write the 95 % interval of an estimate in percent: ``[60.1, 68.9]``."""
     return f"[{percent(estimate.low)}, {percent(estimate.high)}]"
+
+
+def p_value(value: float) -> str:
+    """Write the p-value of a test with three decimals."""
+    return "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def count(number: int, noun: str, plural: str | None = None) -> str:
@@ -68,3 +75,12 @@ def spreadsheet_cell(text: str) -> str:
     """Keep a name on its line of a table of values, and spreadsheets from taking it for a formula."""
     text = one_line(text)
     return f"'{text}" if text[:1] in tuple("=+-@") else text
+
+
+# The characters that turn the direction of what follows: a name with one could be read as another.
+_TURNING = {ord(c): f"\\u{ord(c):04x}" for c in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"}
+
+
+def in_order(text: str) -> str:
+    """Make the direction characters of a text visible, so that they can turn nothing."""
+    return text.translate(_TURNING)

@@ -1,0 +1,72 @@
+"""The report of one or several runs in a folder of its own: the page, its numbers as JSON, and figures."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from oodometer import arguments
+from oodometer.comparison import compare
+from oodometer.errors import ArgumentError
+from oodometer.metrics import BaselineSpec
+from oodometer.outfolder import write_atomically
+from oodometer.report import results
+from oodometer.report.html import page_html
+from oodometer.run import Run
+
+__all__ = ["write_reports"]
+
+
+def write_reports(
+    runs: Sequence[Run], folder: str | os.PathLike[str], baseline: BaselineSpec = None, *, figures: bool = False
+) -> list[Path]:
+    """Write the report of runs that were measured alike, from their stores alone.
+
+    Parameters
+    ----------
+    runs
+        One or several, of the same images and protocol.
+    folder
+        Where ``report.html`` goes, with ``results.json`` of one run, or ``comparison.json`` of several.
+    baseline
+        What CE and mCE are divided by, of all runs; by default what the first one was made with.
+    figures
+        Whether the charts are written too, as PNG and SVG for papers into ``figures`` in that folder.
+
+    Returns
+    -------
+    list of pathlib.Path
+        The files.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no run, or the baseline is unknown.
+    MetricError
+        If the runs have different images, label spaces or protocols.
+    StoreError
+        If nothing of a run has been measured yet, or a file cannot be written.
+    """
+    if not runs:
+        raise ArgumentError("A report needs a run at least.")
+    root = arguments.path("The folder of the report", folder)
+    compared = compare(list(runs), baseline=baseline) if len(runs) > 1 else None
+    spec = runs[0].manifest.baseline if baseline is None and compared is not None else baseline
+    summaries = [run.summary("none" if spec is None and compared is not None else spec) for run in runs]
+    name, numbers = ("results", results(summaries[0])) if compared is None else ("comparison", compared.results())
+    files = [root / "report.html", root / f"{name}.json"]
+    write_atomically(files[0], page_html(*summaries, compared=compared).encode())
+    write_atomically(files[1], _json(numbers))
+    if figures:
+        from oodometer.report.figures import write_figures
+
+        files += write_figures(summaries, root / "figures", compared)
+    return files
+
+
+def _json(content: dict[str, Any]) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(content), indent=1)
