@@ -118,3 +118,12 @@ def test_the_command_refuses_in_a_line(run, capsys):
         cli.main(["track", str(run.path), "--to", "nowhere:x"])
     assert ended.value.code == 2
     assert "Unknown tracker 'nowhere'" in capsys.readouterr().err
+
+
+def test_the_command_says_where_each_run_is(tmp_path, capsys):
+    paths = [str(write_run(tmp_path / name, images=5).path) for name in ("one", "two")]
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["track", *paths, "--to", f"tensorboard:{tmp_path / 'board'}"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.splitlines() == [str(tmp_path / "board" / name) for name in ("one", "two")]
+    assert {len(list((tmp_path / "board" / name).iterdir())) for name in ("one", "two")} == {1}
