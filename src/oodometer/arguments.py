@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import operator
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
 from oodometer.errors import ArgumentError, unknown_name
 
-__all__ = ["choice", "path", "positive", "whole"]
+__all__ = ["choice", "is_url", "path", "positive", "whole"]
 
 
 def whole(name: str, value: object, lowest: int | None = None, highest: int | None = None) -> int:
@@ -53,6 +54,11 @@ def choice(kind: str, value: object, known: Iterable[str]) -> str:
     return value
 
 
+def is_url(place: object) -> bool:
+    """Return whether a place is the URL of a folder in a store, and not a path; web pages list no files."""
+    return isinstance(place, str) and re.match(r"(?!https?:|file:)[a-z][a-z0-9+.-]*://", place) is not None
+
+
 def path(what: str, value: object) -> Path:
     """Return a path, or raise ``ArgumentError`` if it is empty or cannot be one."""
     try:
@@ -61,4 +67,9 @@ def path(what: str, value: object) -> Path:
         text = None
     if not isinstance(text, str) or not text or "\0" in text:
         raise ArgumentError(f"{what} must be a path, not {value!r}.")
+    if is_url(text):
+        raise ArgumentError(
+            f"{what} must be a path, and {text} is a URL. Folders of images are read from URLs (--data, and the source "
+            "of `oodometer corrupt`), and `oodometer corrupt` writes to them; everything else is on a disk."
+        )
     return Path(text)

@@ -18,6 +18,7 @@ from oodometer.datasets import (
     path_of,
     recognise,
 )
+from oodometer.datasets.cloud import cloud_url
 from oodometer.errors import ArgumentError, DatasetError, OodometerError
 from oodometer.outfolder import check_apart
 from oodometer.shifts import SHIFTED_SETS, name_of, title_of
@@ -46,7 +47,7 @@ def open_data(
     of_images = (None, None) if unlabelled else (classes, label_space)
     found: Any = data
     if isinstance(data, (str, os.PathLike)):
-        _check_apart(out, path_of(data))
+        _check_apart(out, data)
         try:
             found = open_dataset(
                 data, labels=labels, classes=of_images[0], label_space=of_images[1], unlabelled=bool(unlabelled)
@@ -133,7 +134,7 @@ def open_shifted(
         raise ArgumentError(f"{key!r} is what the classes of the model are called: give the set another name.")
     found: Any = data
     if isinstance(data, (str, os.PathLike)):
-        _check_apart(out, path_of(data))
+        _check_apart(out, data)
         found = _opened_shifted(key, data, whole, labels)
     elif not hasattr(data, "samples"):
         raise ArgumentError(f"{title_of(name_of(key))} must be a folder or a Dataset, not {data!r}.")
@@ -222,6 +223,6 @@ def _check_labelled(dataset: Dataset | CorruptedDataset, otherwise: str) -> None
         )
 
 
-def _check_apart(out: str | os.PathLike[str] | None, folder: Path) -> None:
-    if out is not None:
-        check_apart(arguments.path("The run's folder", out), folder)
+def _check_apart(out: str | os.PathLike[str] | None, data: str | os.PathLike[str]) -> None:
+    if out is not None and cloud_url(data) is None:
+        check_apart(arguments.path("The run's folder", out), path_of(data))

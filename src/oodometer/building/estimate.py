@@ -9,9 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from oodometer.arguments import is_url
 from oodometer.building.cells import Item
 from oodometer.building.recipe import Recipe
-from oodometer.errors import DatasetError, ImageError
+from oodometer.errors import ArgumentError, DatasetError, ImageError
 from oodometer.threads import threads
 
 __all__ = ["Estimate", "estimate"]
@@ -43,6 +44,10 @@ def estimate(recipe: Recipe, out: str | os.PathLike[str], workers: int | None = 
     DatasetError
         If none of the images tried can be read.
     """
+    if is_url(out):
+        raise ArgumentError(
+            f"{out}: what a build takes is estimated for a folder. Leave --dry-run out, or name a folder."
+        )
     folder, count = recipe.folder_type(out), threads(workers)
     folder.check_can_begin()
     if folder.exists():

@@ -6,13 +6,14 @@ import contextlib
 import os
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
+from oodometer.arguments import is_url
 from oodometer.building.cells import Place
-from oodometer.building.engine import Outcome, drive, shared
-from oodometer.building.manifest import BuildFolder, File
+from oodometer.building.engine import drive, shared
 from oodometer.building.occupied import alone, as_shard
+from oodometer.building.parts import Crew, construct_in_parts, finished
 from oodometer.building.recipe import Options, Recipe, settle
 from oodometer.errors import ArgumentError, DatasetError
 from oodometer.families import SEVERITIES
@@ -30,10 +31,11 @@ __all__ = ["Build", "build", "construct"]
 class Build:
     """A finished build: the ``images`` that were read, their ``pictures``, and how many of these were made this time.
 
-    ``skipped`` are the images that could not be read, absent from every condition. Of a shard all of it is of its part.
+    ``path`` is the URL where it was given one. ``skipped`` are the images that could not be read, absent from every
+    condition. Of a shard all of it is of its part.
     """
 
-    path: Path
+    path: Path | str
     images: int
     pictures: int
     made: int
@@ -59,6 +61,7 @@ def build(
     orientation: Orientation = "ignore",
     workers: int | None = None,
     shard: ShardSpec | None = None,
+    cluster: Crew | None = None,
     progress: bool = True,
 ) -> Build:
     """Make a corrupted data set on disk, such as ImageNet-C from the validation images.
@@ -73,7 +76,9 @@ def build(
         labels. The pixels depend on (seed, image id, corruption, severity) alone, so that they are those of
         ``evaluate`` on the same images.
     out
-        The folder to make, apart from the source.
+        The folder to make, apart from the source; or the URL of one, such as ``"s3://BUCKET/imagenet-c"``, of whatever
+        fsspec writes (but for ``npy``). There, files that are there already are compared by their sizes alone, and no
+        lock keeps a second process out, which would write the same files.
     corruptions
         ``"imagenet-c"`` (the 15), ``"extra"`` (the other 4), ``"all"``, ``"own"``, a family, or names.
     severities
@@ -104,6 +109,10 @@ def build(
         on, or ``"index/count"``, or ``"auto"`` in a process that ``torchrun`` or ``srun`` started. It makes every
         ``count``-th block of images. When all shards are through, the same call without ``shard`` compares everything
         with its checksums, makes what is missing, and finishes the build.
+    cluster
+        An ``oodometer.scaling.Cluster``: blocks of images are made on the nodes of a Ray cluster, each on as many
+        threads as ``workers`` says or a node has. ``source`` and ``out`` must be there under the same path on all
+        nodes, or URLs of a store. The files are the same.
     progress
         Whether to show a progress bar on stderr.
 
@@ -134,13 +143,27 @@ def build(
         orientation=orientation,
     )
     part = None if shard is None else Shard.of(shard)
-    return construct(settle(source, out, options), out, workers, part, progress=progress)
+    return construct(settle(source, out, options), out, workers, part, cluster, progress=progress)
 
 
 def construct(
-    recipe: Recipe, out: str | os.PathLike[str], workers: int | None, shard: Shard | None = None, *, progress: bool
+    recipe: Recipe,
+    out: str | os.PathLike[str],
+    workers: int | None,
+    shard: Shard | None = None,
+    cluster: Crew | None = None,
+    *,
+    progress: bool,
 ) -> Build:
     """Make what a recipe says, or what is missing of it, or a shard of that; see ``build``."""
+    if cluster is not None or is_url(out):
+        if shard is not None:
+            raise ArgumentError(
+                f"shard: processes that do not talk to each other share a folder, and {out} is made otherwise."
+            )
+        with ProgressBar() if progress else contextlib.nullcontext(Silent()) as told:
+            where, made = construct_in_parts(recipe, out, cluster, workers, told)
+        return Build(where, made.images, made.pictures, made.made, tuple(made.skipped))
     folder, count = recipe.folder_type(out), threads(workers)
     place = Place(folder, recipe.planned.source, recipe.cells, recipe.format.encoding, recipe.shape)
     layout = recipe.format.layout(place)
@@ -157,7 +180,10 @@ def construct(
             if not outcome.images:
                 folder.clear()
                 raise DatasetError(f"None of the {len(recipe.items)} images can be read: {outcome.skipped[0].reason}")
-            _finish(folder, recipe, outcome, layout.finish())
+            folder.write_manifest(finished(recipe.planned, outcome, layout.finish()))
+            with mapped_errors(f"clearing {folder.unfinished}"):
+                if folder.unfinished.exists():
+                    shutil.rmtree(folder.unfinished)
     return Build(folder.path, outcome.images, outcome.pictures, outcome.made, tuple(outcome.skipped))
 
 
@@ -169,18 +195,3 @@ def _check_enough(images: int, block: int, shard: Shard) -> None:
             f"There are {images:,} images, which this format keeps in blocks of {block}: {blocks} in all, which "
             f"{shard.count} shards cannot share. Take fewer shards."
         )
-
-
-def _finish(folder: BuildFolder, recipe: Recipe, outcome: Outcome, files: tuple[File, ...]) -> None:
-    finished = replace(
-        recipe.planned,
-        complete=True,
-        images=outcome.images,
-        pictures=outcome.pictures,
-        files=files,
-        skipped=tuple(outcome.skipped),
-    )
-    folder.write_manifest(finished)
-    with mapped_errors(f"clearing {folder.unfinished}"):
-        if folder.unfinished.exists():
-            shutil.rmtree(folder.unfinished)

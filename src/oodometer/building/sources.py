@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from oodometer import arguments
+from oodometer.arguments import is_url
+from oodometer.datasets.cloud import cloud_url
 from oodometer.datasets.opening import open_dataset
 from oodometer.errors import ArgumentError
 from oodometer.outfolder import check_apart
@@ -44,7 +46,7 @@ def open_source(
     """
     said = any(value is not None for value in (labels, classes, label_space))
     if isinstance(source, (str, os.PathLike)):
-        _check_apart(source, arguments.path("The output folder", out))
+        _check_apart(source, out)
         dataset = open_dataset(
             source,
             labels=labels,
@@ -64,7 +66,16 @@ def open_source(
     return dataset
 
 
-def _check_apart(source: str | os.PathLike[str], out: Path) -> None:
+def _check_apart(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
+    url = cloud_url(source)
+    if url is not None or is_url(target):
+        one, other = (os.fspath(place).rstrip("/") + "/" for place in (url or source, target))
+        if one.startswith(other) or other.startswith(one):
+            raise ArgumentError(
+                f"The source {source} and the output {target} lie within one another. Choose another one."
+            )
+        return
+    out = arguments.path("The output folder", target)
     text = re.sub(r"^[A-Za-z][\w-]+:", "", os.fspath(source)) if isinstance(source, str) else os.fspath(source)
     for place in (Path(text), *map(Path, text.split(",") if "," in text else ())):
         if place.is_dir():

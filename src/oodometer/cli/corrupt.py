@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -10,6 +11,7 @@ from click.core import ParameterSource
 
 from oodometer.arguments import path
 from oodometer.cli import corrupt_sequence
+from oodometer.cli.cluster_options import with_cluster
 from oodometer.cli.config import config_option
 from oodometer.errors import ArgumentError
 
@@ -17,7 +19,7 @@ __all__ = ["corrupt", "make"]
 
 EXIT_SKIPPED = 1
 
-OF_SETS = ("format", "clean", "limit", "labels", "classes", "label_space", "workers", "dry_run", "shard")
+OF_SETS = ("format", "clean", "limit", "labels", "classes", "label_space", "workers", "dry_run", "shard", "ray")
 """The options that make no sense for a single image."""
 
 
@@ -56,6 +58,7 @@ OF_SETS = ("format", "clean", "limit", "labels", "classes", "label_space", "work
     help="Only every N-th block of images, from I on (0 to N - 1), into the OUT of all; auto: as torchrun or srun say. "
     "The command without it finishes the build.",
 )
+@with_cluster(gpus=False)
 @click.option("--dry-run", is_flag=True, help="Say how many files, bytes and minutes it takes; write nothing.")
 @config_option
 @click.pass_context
@@ -66,6 +69,7 @@ def corrupt(
     out: str,
     workers: int | None,
     shard: str | None,
+    cluster: Any,  # noqa: ANN401 - imported when used
     dry_run: bool,
     sequence: bool,
     frames: int | None,
@@ -74,8 +78,9 @@ def corrupt(
     """Make a corrupted data set in the folder OUT from the images in SRC.
 
     SRC is a folder of class folders or of images, tar or WebDataset shards, Parquet files, or KIND:PATH as for
-    oodometer.open_dataset. Labels are needed only to sort flat images into class folders. The same command continues
-    a build that was stopped, and mends one that was damaged.
+    oodometer.open_dataset. SRC and OUT may also be URLs of folders in a store, such as s3://BUCKET/val. Labels are
+    needed only to sort flat images into class folders. The same command continues a build that was stopped, and mends
+    one that was damaged.
 
     One image goes into one file, at its own size: oodometer corrupt photo.jpg foggy.png -c fog -s 3
 
@@ -86,41 +91,56 @@ def corrupt(
     Exit status: 0 done; 1 done, but some images could not be read and were left out of every condition; 2 a mistake in
     the input, or a folder or disk that cannot be written; 130 stopped by Ctrl-C.
     """
+    from oodometer.arguments import is_url
     from oodometer.building import Options, settle
     from oodometer.building.one_image import corrupt_file, is_one_image
+    from oodometer.datasets.cloud import cloud_url
 
-    image, file = path("The source", source), path("The output", out)
     given = {name for name in context.params if context.get_parameter_source(name) is not ParameterSource.DEFAULT}
     if sequence:
-        make(corrupt_sequence.settle(source, out, given, {**chosen, "frames": frames}), out, workers, shard, dry_run)
+        make(
+            corrupt_sequence.settle(source, out, given, {**chosen, "frames": frames}),
+            out,
+            workers,
+            shard,
+            dry_run,
+            cluster,
+        )
     elif "frames" in given:
         raise ArgumentError("frames: goes with --sequence, not with pictures.")
-    elif is_one_image(image, file):
+    elif not is_url(out) and cloud_url(source) is None and is_one_image(*(places := _paths(source, out))):
         if unfit := [name for name in OF_SETS if name in given]:
             raise ArgumentError(f"{', '.join(unfit)}: goes with a data set, not with one image in one file.")
         if "preprocess" not in given:
             chosen["preprocess"] = "none"
-        corrupt_file(image, file, Options(**chosen))
+        corrupt_file(*places, Options(**chosen))
     else:
-        make(settle(source, out, Options(**chosen)), out, workers, shard, dry_run)
+        make(settle(source, out, Options(**chosen)), out, workers, shard, dry_run, cluster)
+
+
+def _paths(source: str, out: str) -> tuple[Path, Path]:
+    return path("The source", source), path("The output", out)
 
 
 def make(
     recipe: Any,  # noqa: ANN401 - imported when used
     out: str,
     workers: int | None,
-    shard: str | None,
-    dry_run: bool,
+    shard: str | None = None,
+    dry_run: bool = False,
+    cluster: Any = None,  # noqa: ANN401 - likewise
 ) -> None:
     """Say what the source was taken for, and make what was settled or say what it would take."""
     if dry_run and shard is not None:
         raise ArgumentError("shard: --dry-run says what the whole build takes. Leave one of them out.")
+    if dry_run and cluster is not None:
+        raise ArgumentError("ray: --dry-run says what this machine takes. Leave one of them out.")
     for note in getattr(recipe.dataset, "notes", ()):
         click.echo(note, err=True)
     if dry_run:
         _estimate(recipe, out, workers)
     else:
-        _build(recipe, out, workers, shard)
+        _build(recipe, out, workers, shard, cluster)
 
 
 def _estimate(recipe: Any, out: str, workers: int | None) -> None:  # noqa: ANN401 - imported when used
@@ -138,14 +158,14 @@ def _estimate(recipe: Any, out: str, workers: int | None) -> None:  # noqa: ANN4
     )
 
 
-def _build(recipe: Any, out: str, workers: int | None, shard: str | None) -> None:  # noqa: ANN401
+def _build(recipe: Any, out: str, workers: int | None, shard: str | None, cluster: Any) -> None:  # noqa: ANN401
     from oodometer.building import construct
     from oodometer.report.words import count
     from oodometer.sharding import Shard
 
     part = None if shard is None else Shard.of(shard)
     try:
-        built = construct(recipe, out, workers, part, progress=True)
+        built = construct(recipe, out, workers, part, cluster, progress=True)
     except KeyboardInterrupt:
         click.echo("What was finished is safe; the same command continues.", err=True)
         raise

@@ -11,6 +11,7 @@ from typing import Any, get_args
 from oodometer import arguments
 from oodometer.datasets.arrays import open_arrays, open_cifar_c
 from oodometer.datasets.built import open_built_set
+from oodometer.datasets.cloud import cloud_url, open_cloud
 from oodometer.datasets.corruption_tree import open_corruption_tree, open_tiny_imagenet_c
 from oodometer.datasets.folder import ImageFolder, label_folder, title
 from oodometer.datasets.huggingface import open_huggingface
@@ -45,7 +46,8 @@ def open_dataset(
         ``KIND:PATH``, or a path alone, whose kind is then guessed by its look; the guess is the first of the data set's
         ``notes``. Where an archive has a single parent folder, the folder above it will do.
 
-        - ``folder:PATH``: class folders, or a flat folder with ``labels``; ``image:PATH``: one image
+        - ``folder:PATH``: class folders, or a flat folder with ``labels``, also by its URL, such as ``s3://BUCKET/val``,
+          in whatever fsspec reads; ``image:PATH``: one image
         - ``imagenet-r:PATH``, ``imagenet-a:PATH``, ``imagenet-v2:PATH``, ``imagenet-sketch:PATH``
         - ``webdataset:PATTERN``: tar files, also of class folders; a file, a folder or ``shards/{000..012}.tar``
         - ``parquet:PATTERN``, and ``huggingface:PATH`` for what ``save_to_disk`` wrote
@@ -88,6 +90,8 @@ def open_dataset(
         label_space = LABEL_SPACES[arguments.choice("label space", label_space, LABEL_SPACES)]()
     labelling = Labelling(labels, classes, label_space, unlabelled)
     arguments.choice("orientation", orientation, get_args(Orientation))
+    if (url := cloud_url(spec)) is not None:
+        return open_cloud(url, labelling, orientation, name)
     kind, path = _parsed(spec)
     said: tuple[str, ...] = ()
     if kind is None:

@@ -13,7 +13,7 @@ from oodometer.corruptions.registry import REGISTRY, Corruption, groups, registe
 from oodometer.errors import ArgumentError, OodometerError
 from oodometer.threads import threads
 
-__all__ = ["Carried", "Room", "cause", "first_line", "sent", "variables"]
+__all__ = ["Carried", "Room", "cause", "first_line", "frost", "sent", "variables"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +49,13 @@ def variables() -> dict[str, str]:
     The last digits of PyTorch's sums on a processor depend on how many threads calculate them, so that these are as
     many as here, whatever the node has.
     """
-    found = {"OMP_NUM_THREADS": str(_calculating())}
+    return {"OMP_NUM_THREADS": str(_calculating()), **frost()}
+
+
+def frost() -> dict[str, str]:
+    """Return the variable that says where frost's textures are, if it says so here."""
     folder = os.environ.get(textures.ENVIRONMENT)
-    return {**found, **({textures.ENVIRONMENT: folder} if folder else {})}
+    return {textures.ENVIRONMENT: folder} if folder else {}
 
 
 def _calculating() -> int:

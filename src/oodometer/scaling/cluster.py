@@ -7,9 +7,11 @@ import logging
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from oodometer.building.engine import Outcome
+from oodometer.building.parts import Part, Work
 from oodometer.errors import ArgumentError, MissingDataError
 from oodometer.models import ModelOptions, kind_of_answers
 from oodometer.plan import Benchmark
@@ -17,6 +19,7 @@ from oodometer.progress import Observer
 from oodometer.replicated import ReplicatedModel
 from oodometer.scaling.carried import Carried, Room
 from oodometer.scaling.replicas import Job, replicas
+from oodometer.scaling.tasks import made
 from oodometer.types import LabelSpace
 
 __all__ = ["Cluster"]
@@ -81,6 +84,19 @@ class Cluster:
         job = Job(model, options, space, tuple(benchmarks), Carried.of(names))
         with self.connected() as ray, replicas(ray, job, self._room(ray, workers), self.gpus_per_worker, observer) as r:
             yield r
+
+    def make(self, work: Work, parts: Sequence[Part], workers: int | None) -> Iterator[tuple[int, Outcome]]:
+        """Have parts of a build made; see ``oodometer.building.parts.Crew``.
+
+        Raises
+        ------
+        ArgumentError
+            If there is no room, or if the images cannot be sent.
+        """
+        carried = Carried.of(work.recipe.protocol.corruptions)
+        with self.connected() as ray:
+            room = replace(self, gpus_per_worker=0)._room(ray, workers)
+            yield from made(ray, work, carried, parts, room)
 
     def _room(self, ray: Any, threads: int | None) -> Room:  # noqa: ANN401 - a module
         return self.room([node["Resources"] for node in ray.nodes() if node["Alive"]], threads)
