@@ -15,9 +15,11 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
+from rich.table import Table
+from rich.text import Text
 
 from oodometer.comparison.reading import C, R, check_comparable
 from oodometer.errors import ArgumentError, MetricError
@@ -26,12 +28,16 @@ from oodometer.metrics import BaselineSpec, Estimate
 from oodometer.metrics.intervals import complement
 from oodometer.outfolder import mapped_errors, write_atomically
 from oodometer.report import Summary
+from oodometer.report.layout import safe_text, table_grid
+from oodometer.report.notebook import notebook_html
 from oodometer.report.summary import BaselineName, Corruptions, Renditions
 from oodometer.report.words import UNDEFINED, one_line, percent, spreadsheet_cell
 from oodometer.run import Run
 from oodometer.types import Protocol
 
-__all__ = ["FORMAT", "Column", "PaperTable", "TableResults", "TableRow", "paper_tables", "write_tables"]
+__all__ = ["FORMAT", "Column", "PaperTable", "PaperTables", "TableResults", "TableRow", "paper_tables", "write_tables"]
+
+_Cell = TypeVar("_Cell")
 
 FORMAT = 1
 """Of the JSON form of a table: 1 - first."""
@@ -137,7 +143,7 @@ class PaperTable:
 
     def markdown(self, *, intervals: bool = False) -> str:
         """Return the table in GitHub's Markdown, the best of each column in bold."""
-        titles = ["Network", *(f"{column.group}: {column.title}".removeprefix(": ") for column in self.columns)]
+        titles = ["Network", *self._titles()]
         lines = [
             f"| {' | '.join(titles)} |",
             f"| --- |{' ---: |' * len(self.columns)}",
@@ -168,7 +174,22 @@ class PaperTable:
         plain["protocol"]["label"] = self.protocol.label
         return plain
 
-    def _cells(self, cell: Callable[[str, str, bool], str], intervals: bool) -> list[tuple[str, list[str]]]:
+    def _repr_html_(self) -> str:
+        return notebook_html([self._grid()])
+
+    def _grid(self) -> Table:
+        table = table_grid(None, self.caption)
+        for title in ("Network", *self._titles()):
+            table.add_column(title)
+        for name, cells in self._cells(_bold_cell, intervals=False):
+            table.add_row(safe_text(one_line(name)), *cells)
+        return table
+
+    def _titles(self) -> list[str]:
+        """Write the headings in one line, each with its group."""
+        return [f"{column.group}: {column.title}".removeprefix(": ") for column in self.columns]
+
+    def _cells(self, cell: Callable[[str, str, bool], _Cell], intervals: bool) -> list[tuple[str, list[_Cell]]]:
         """Print each number, given with the ends of its interval if wanted and whether it is the best of its column."""
         best = [
             min((round(100 * e.value, 1) for e in column if e is not None), default=None)
@@ -182,7 +203,16 @@ class PaperTable:
         ]
 
 
-def paper_tables(runs: Sequence[Run], baseline: BaselineSpec = None) -> tuple[PaperTable, ...]:
+class PaperTables(tuple[PaperTable, ...]):
+    """Tables that show themselves below each other in a notebook."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return "".join(table._repr_html_() for table in self)
+
+
+def paper_tables(runs: Sequence[Run], baseline: BaselineSpec = None) -> PaperTables:
     """Make the tables of runs that were measured alike: ImageNet-C, and ImageNet-R if all have it.
 
     Parameters
@@ -191,6 +221,11 @@ def paper_tables(runs: Sequence[Run], baseline: BaselineSpec = None) -> tuple[Pa
         One or more.
     baseline
         What CEs are divided by, of all runs; by default what the first one was made with.
+
+    Returns
+    -------
+    PaperTables
+        A tuple of tables.
 
     Raises
     ------
@@ -211,7 +246,7 @@ def paper_tables(runs: Sequence[Run], baseline: BaselineSpec = None) -> tuple[Pa
     tables = [table for table in (_of_c(names, summaries), _of_r(names, summaries)) if table is not None]
     if not tables:
         raise MetricError("These runs have no numbers that the tables of papers have.")
-    return tuple(tables)
+    return PaperTables(tables)
 
 
 def write_tables(
@@ -324,12 +359,16 @@ def _measured(parts: Sequence[Corruptions] | Sequence[Renditions]) -> str:
 
 
 def _printed(
-    estimate: Estimate | None, least: float | None, cell: Callable[[str, str, bool], str], intervals: bool
-) -> str:
+    estimate: Estimate | None, least: float | None, cell: Callable[[str, str, bool], _Cell], intervals: bool
+) -> _Cell:
     if estimate is None:
         return cell(UNDEFINED, "", False)
     ends = f"[{percent(estimate.low)}, {percent(estimate.high)}]" if intervals else ""
     return cell(percent(estimate.value), ends, round(100 * estimate.value, 1) == least)
+
+
+def _bold_cell(value: str, _: str, best: bool) -> Text:
+    return Text(value, style="bold" if best else "")
 
 
 def _tex_cell(value: str, ends: str, best: bool) -> str:

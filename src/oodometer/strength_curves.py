@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from rich.console import RenderableType
+from rich.text import Text
 
 from oodometer import metrics, plan
 from oodometer.corruptions.registry import find
@@ -22,6 +24,8 @@ from oodometer.metrics import Estimate
 from oodometer.metrics.strength import bisected, half_strength
 from oodometer.models import ModelOptions, kind_of_answers, load_model
 from oodometer.progress import Observer, ProgressBar, Silent
+from oodometer.report.layout import pairs_grid, table_grid, with_ends
+from oodometer.report.notebook import notebook_html
 from oodometer.road import Execution, cut, drive
 from oodometer.store import Step
 from oodometer.types import CLEAN, Classifier, Condition, Dataset, Protocol
@@ -60,10 +64,36 @@ class StrengthCurve:
     def __str__(self) -> str:
         lines = [f"{self.corruption}, {self.model}: {self.images:,} images of {self.dataset}, {self.protocol.label}"]
         lines += [f"  severity {point.severity:<8g} error {point.error.percent()} %" for point in self.points]
+        return "\n".join([*lines, f"  {self.verdict}"])
+
+    @property
+    def verdict(self) -> str:
+        """Where half of the clean accuracy is left, or why nobody can tell, in a sentence."""
         if self.half is None:
-            return "\n".join([*lines, f"  {self.half_unavailable}"])
+            return str(self.half_unavailable)
         ends = f"[{self.half.low:.2f}, {self.half.high:.2f}{' or beyond' if self.half_open else ''}]"
-        return "\n".join([*lines, f"  half of the clean accuracy is left at severity {self.half.value:.2f} {ends}"])
+        return f"half of the clean accuracy is left at severity {self.half.value:.2f} {ends}"
+
+    def _repr_html_(self) -> str:
+        return notebook_html(_parts(self))
+
+
+def _parts(curve: StrengthCurve) -> Iterator[RenderableType]:
+    yield pairs_grid(
+        [
+            ("Model", curve.model),
+            ("Corruption", curve.corruption),
+            ("Images", f"{curve.images:,} of {curve.dataset}"),
+            ("Protocol", curve.protocol.label),
+        ]
+    )
+    table = table_grid("Top-1 error in percent, with 95 % intervals")
+    table.add_column("severity")
+    table.add_column("error")
+    for point in curve.points:
+        table.add_row(f"{point.severity:g}" if point.severity else "clean", with_ends(point.error))
+    yield table
+    yield Text(curve.verdict)
 
 
 def strength_curve(

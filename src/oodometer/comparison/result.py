@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from oodometer.comparison.text import comparison_text
+from oodometer.comparison.text import comparison_html, comparison_text
 from oodometer.report.differences import Numbers
 
 __all__ = ["FORMAT", "Comparison"]
@@ -18,13 +18,16 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Comparison(Numbers):
-    """Runs compared on the images that all of them saw; ``print`` gives a table."""
+    """Runs compared on the images that all of them saw; ``print`` and a notebook give tables."""
 
     def __str__(self) -> str:
         return comparison_text(self)
 
     def __repr__(self) -> str:
         return str(self)
+
+    def _repr_html_(self) -> str:
+        return comparison_html(self)
 
     def results(self) -> dict[str, Any]:
         """Turn the comparison into plain JSON values; every number with its interval and ``n``."""

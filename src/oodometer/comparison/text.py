@@ -11,14 +11,20 @@ from rich.text import Text
 from oodometer.families import IMAGENET_C
 from oodometer.report.differences import Effective, Numbers, Pair, Tested
 from oodometer.report.layout import notes_grid, pairs_grid, plain_text, safe_text, table_grid, with_ends
+from oodometer.report.notebook import notebook_html
 from oodometer.report.words import count, p_value
 
-__all__ = ["comparison_text"]
+__all__ = ["comparison_html", "comparison_text"]
 
 
 def comparison_text(comparison: Numbers) -> str:
     """Lay out the whole comparison from top to bottom."""
     return plain_text(_parts(comparison))
+
+
+def comparison_html(comparison: Numbers) -> str:
+    """Write the same as a piece of HTML for a notebook."""
+    return notebook_html(_parts(comparison))
 
 
 def _parts(comparison: Numbers) -> Iterator[RenderableType]:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 import msgspec
+from rich.console import RenderableType
+
+from oodometer.report.layout import pairs_grid, safe_text, table_grid
+from oodometer.report.notebook import notebook_html
+from oodometer.report.words import count, listed
 
 __all__ = ["FORMAT", "Diagnosis", "Finding", "Findings", "Severity"]
 
@@ -65,10 +70,27 @@ class Diagnosis:
         """The findings that are allowed, but may surprise."""
         return tuple(finding for finding in self.findings if finding.severity == "note")
 
+    def _repr_html_(self) -> str:
+        return notebook_html(_parts(self))
+
     def to_json(self) -> str:
         """Return everything as JSON: the fields by name, ``format`` and ``ok``; all places of all findings."""
         content = {"format": FORMAT, "ok": self.ok, **{f.name: getattr(self, f.name) for f in dataclasses.fields(self)}}
         return msgspec.json.format(msgspec.json.encode(content), indent=1).decode()
+
+
+def _parts(diagnosis: Diagnosis) -> Iterator[RenderableType]:
+    looked_at = ", ".join(f"{number:,} {what}" for what, number in diagnosis.looked_at.items())
+    yield pairs_grid([("Path", diagnosis.path), ("Taken for", diagnosis.said), ("Looked at", looked_at or "nothing")])
+    faults = count(len(diagnosis.faults), "fault") if diagnosis.faults else "No faults"
+    table = table_grid(f"{faults}, {count(len(diagnosis.notes), 'note')}")
+    for heading in ("finding", "what", "where", "what to do"):
+        table.add_column(heading)
+    for finding in diagnosis.findings:
+        kind = f"{finding.severity} {finding.code}"
+        row = (kind, finding.message, listed(finding.where), finding.fix)
+        table.add_row(*map(safe_text, row))
+    yield table
 
 
 @dataclass

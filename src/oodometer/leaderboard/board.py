@@ -6,18 +6,22 @@ import csv
 import io
 import itertools
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import jinja2
+from rich.console import RenderableType
+from rich.text import Text
 
 from oodometer import arguments
 from oodometer.errors import StoreError
 from oodometer.leaderboard.entry import Entry, read_entry
 from oodometer.outfolder import write_atomically
 from oodometer.published_results import PUBLISHED
-from oodometer.report.words import count, interval, percent, spreadsheet_cell
+from oodometer.report.layout import notes_grid, safe_text, table_grid, with_ends
+from oodometer.report.notebook import notebook_html
+from oodometer.report.words import count, interval, percent, printable, spreadsheet_cell
 
 __all__ = ["Board", "Group", "collect", "write_board"]
 
@@ -40,6 +44,33 @@ class Board:
 
     groups: tuple[Group, ...]
     left_out: tuple[str, ...]
+
+    def _repr_html_(self) -> str:
+        return notebook_html(_parts(self))
+
+
+def _parts(board: Board) -> Iterator[RenderableType]:
+    for group in board.groups:
+        table = table_grid(printable(group.heading), "Measured, in percent, with 95 % intervals.")
+        for heading in ("Model", *group.titles, "Images"):
+            table.add_column(safe_text(heading))
+        for _, entry in group.entries:
+            name = f"{entry.model.name} (partial)" if entry.partial else entry.model.name
+            numbers = [with_ends(entry.numbers.get(title)) for title in group.titles]
+            table.add_row(safe_text(name), *numbers, f"{entry.parts[0].measured:,}")
+        yield table
+    table = table_grid(
+        "Published by others: mCE relative to AlexNet",
+        "As the sources print it: not to be ranked with the results above.",
+    )
+    for heading in ("Model", "mCE", "Source"):
+        table.add_column(heading)
+    for result in PUBLISHED:
+        table.add_row(result.model, f"{result.mce:g}", result.source)
+    yield table
+    if board.left_out:
+        yield Text("Left out", style="bold")
+        yield notes_grid(board.left_out)
 
 
 def collect(folder: str | os.PathLike[str]) -> Board:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -12,6 +11,7 @@ from rich.text import Text
 
 from oodometer.metrics import Estimate
 from oodometer.report.layout import notes_grid, pairs_grid, plain_text, safe_text, table_grid, with_ends
+from oodometer.report.notebook import notebook_html
 from oodometer.report.words import UNDEFINED, count, decimal, percent
 from oodometer.sequences.summary import Number, SequenceRow, SequenceSummary
 
@@ -20,7 +20,7 @@ __all__ = ["SequenceTable"]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SequenceTable:
-    """The numbers of a run over sequences as a table; ``str``, ``print`` and a notebook give plain text."""
+    """The numbers of a run over sequences as tables: ``str`` and ``print`` give plain text, a notebook shows HTML."""
 
     summary: SequenceSummary
 
@@ -31,7 +31,7 @@ class SequenceTable:
         return str(self)
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+        return notebook_html(_parts(self.summary))
 
 
 def _parts(summary: SequenceSummary) -> Iterator[RenderableType]:

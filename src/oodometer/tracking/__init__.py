@@ -5,6 +5,6 @@
 
 from oodometer.tracking.quantities import quantities, scalars
 from oodometer.tracking.record import Record, record
-from oodometer.tracking.track import TRACKERS, track
+from oodometer.tracking.trackers import TRACKERS, track
 
 __all__ = ["TRACKERS", "Record", "quantities", "record", "scalars", "track"]
