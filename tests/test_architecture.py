@@ -29,7 +29,7 @@ LAYERS = [
     {"cutting"},
     {"replicated"},
     {"evaluation", "comparison", "merging", "showing"},
-    {"strength_curves", "scaling", "sequences", "paper_tables", "reports", "leaderboard", "tracking"},
+    {"strength_curves", "scaling", "sequences", "paper_tables", "reports", "leaderboard", "sweeping", "tracking"},
     {"training", "doctor", "viewing"},
     {"demo"},
     {"cli"},

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from oodometer.sequences import SequenceRun, evaluate_sequences
     from oodometer.showing import animate, show
     from oodometer.strength_curves import StrengthCurve, strength_curve
+    from oodometer.sweeping import sweep
     from oodometer.textures import fetch_frost
     from oodometer.tracking import track
 
@@ -78,6 +79,7 @@ _HOMES = {
     "perturb": "perturbations",
     "show": "showing",
     "strength_curve": "strength_curves",
+    "sweep": "sweeping",
     "track": "tracking",
 }
 
@@ -118,6 +120,7 @@ __all__ = [
     "perturbations",
     "show",
     "strength_curve",
+    "sweep",
     "testing",
     "track",
     "training",

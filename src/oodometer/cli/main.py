@@ -26,6 +26,7 @@ from oodometer.cli.renditions import renditions
 from oodometer.cli.report import report
 from oodometer.cli.show import show
 from oodometer.cli.strength import strength
+from oodometer.cli.sweep import sweep
 from oodometer.cli.tables import tables
 from oodometer.cli.track import track
 from oodometer.cli.view import view
@@ -58,7 +59,7 @@ def cli(debug: bool, modules: tuple[str, ...]) -> None:
 
 
 for command in (
-    *(demo, evaluate, sequences, report, compare, tables, merge, strength),
+    *(demo, evaluate, sequences, report, compare, tables, merge, strength, sweep),
     *(export, validate, leaderboard, track),
     *(corrupt, show, view, fetch, check, renditions, list_names),
 ):

@@ -23,6 +23,7 @@ __all__ = [
     "InputSize",
     "ModelOptions",
     "Normalization",
+    "check_spec",
     "kind_of_answers",
     "load_model",
     "parse_normalization",
@@ -43,6 +44,9 @@ ADAPTERS: dict[str, str] = {
 
 SUFFIXES: dict[str, str] = {".onnx": "onnx", ".keras": "keras", ".h5": "keras"}
 """The endings of files that are not PyTorch's, with what would stand before the colon."""
+
+_OF_FILES = ("onnx", "keras")
+"""The kinds whose models are files or folders."""
 
 MODELS: dict[str, str] = {
     "demo": "EfficientNet-Lite0 on PyTorch (pip install 'oodometer[demo]')",
@@ -126,23 +130,50 @@ def kind_of_answers(model: object, options: ModelOptions | None = None) -> str |
     return model.answers if isinstance(model, AnsweringModel) else None
 
 
-def _from_text(spec: str, options: ModelOptions) -> object:
+def check_spec(spec: str) -> None:
+    """Refuse a specification that names no kind of model, or a file that is not there, without loading anything.
+
+    Raises
+    ------
+    ModelError
+        If there is no such file.
+    ArgumentError
+        If the name is unknown; near names are listed.
+    """
+    kind, rest = _kind_of(spec)
+    if kind in _OF_FILES and not Path(rest).exists():
+        raise ModelError(f"There is no model file {rest}.")
+    if kind in ADAPTERS or spec in ("fake", "demo") or Path(spec).is_file():
+        return
+    raise _unknown(spec)
+
+
+def _kind_of(spec: str) -> tuple[str, str]:
+    """Return the adapter of a specification, by its beginning or the ending of a file, and what it is given."""
     kind, colon, rest = spec.partition(":")
-    path = Path(spec)
-    if not (colon and kind in ADAPTERS) and path.suffix in SUFFIXES:
-        kind, colon, rest = SUFFIXES[path.suffix], ":", spec
+    if colon and kind in ADAPTERS:
+        return kind, rest
+    return SUFFIXES.get(Path(spec).suffix, ""), spec
+
+
+def _unknown(spec: str) -> ModelError | ArgumentError:
+    if Path(spec).suffix in {".pt", ".pt2", ".pth", ".ts"}:
+        return ModelError(f"There is no model file {spec}.")
+    return unknown_name("model", spec, MODELS)
+
+
+def _from_text(spec: str, options: ModelOptions) -> object:
+    kind, rest = _kind_of(spec)
     if spec == "fake":
         options.check_taken(spec, ())
         return FakeModel()
     if spec == "demo":
         return _adapter(spec, spec, options).load(options)
-    if colon and kind in ADAPTERS:
+    if kind:
         return _adapter(kind, spec, options).load(rest, options)
-    if path.is_file():
-        return _adapter("torch", spec, options).from_file(path, options)
-    if path.suffix in {".pt", ".pt2", ".pth", ".ts"}:
-        raise ModelError(f"There is no model file {spec}.")
-    raise unknown_name("model", spec, MODELS)
+    if Path(spec).is_file():
+        return _adapter("torch", spec, options).from_file(Path(spec), options)
+    raise _unknown(spec)
 
 
 def _adapter(kind: str, spec: str, options: ModelOptions) -> Any:  # noqa: ANN401 - a module
