@@ -65,6 +65,7 @@ def live(browser, address, wide):
 
 
 def fits(page):
+    page.wait_for_load_state()  # with its styles
     return page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
