@@ -150,6 +150,9 @@ def test_the_notebook_runs(tmp_path):
     kinds = [{kind for output in cell.outputs for kind in output.get("data", {})} for cell in cells]
     assert "image/png" in kinds[0] & kinds[1] & kinds[2]
     assert "text/html" in kinds[3]
+    shown = {cell.id: "".join(o.data.get("text/html", "") for o in cell.outputs if "data" in o) for cell in cells}
+    assert "clean error" in shown["compared"]
+    assert "Elastic" in shown["tables"]
     assert (tmp_path / "report.html").is_file()
 
 
