@@ -1,7 +1,6 @@
 """The live page in a real browser: no error, no request but to this machine, filters, slider, upload, phone width."""
 
 import re
-import socket
 import threading
 
 import numpy as np
@@ -11,6 +10,7 @@ from live import photograph
 
 import oodometer
 from oodometer.viewing.app import make_app
+from oodometer.viewing.serving import listening
 from synthetic_runs import write_run
 
 pytestmark = pytest.mark.long
@@ -27,8 +27,7 @@ def address(tmp_path_factory, photographs, frost):
     (root / "broken" / "predictions").mkdir(parents=True)
     (root / "broken" / "manifest.json").write_text("{")
     app = make_app(root, data=[str(photographs)], model="fake")
-    listener = socket.socket()
-    listener.bind(("127.0.0.1", 0))
+    listener = listening(0)
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()

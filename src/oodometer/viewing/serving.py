@@ -12,7 +12,7 @@ from oodometer.arguments import whole
 from oodometer.errors import ArgumentError, MissingDataError
 from oodometer.models import ModelOptions
 
-__all__ = ["serve"]
+__all__ = ["listening", "serve"]
 
 _ADDRESS = "127.0.0.1"
 """Nobody but this machine is served."""
@@ -64,15 +64,22 @@ def serve(
     except ModuleNotFoundError as error:
         raise MissingDataError(f"The live page needs {error.name}: pip install 'oodometer[view]'.") from error
     app = make_app(root, data=data, labels=labels, model=model, model_options=model_options)
-    with _listening(whole("port", port, 0, 65535)) as listener:
+    with listening(whole("port", port, 0, 65535)) as listener:
         say(f"http://{_ADDRESS}:{listener.getsockname()[1]}/ (Ctrl-C ends it)")
         config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=_PATIENCE, server_header=False)
         uvicorn.Server(config).run(sockets=[listener])
 
 
-def _listening(port: int) -> socket.socket:
-    """Take a port, so that whoever is told of it can connect."""
-    listener = socket.socket()
+def listening(port: int) -> socket.socket:
+    """Take a port of this machine's own address, 0 for a free one, so that whoever is told of it can connect.
+
+    Raises
+    ------
+    ArgumentError
+        If it is taken, or not to be had.
+    """
+    # Named TCP, since asyncio then sends small pieces at once; else an answer may wait 40 ms for what it has to follow.
+    listener = socket.socket(proto=socket.IPPROTO_TCP)
     # Else a port is taken for a minute after its last page was stopped; it cannot take one that is in use.
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
