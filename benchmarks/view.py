@@ -87,7 +87,8 @@ def _uploaded(connection: http.client.HTTPConnection) -> str:
 def _changes(connection: http.client.HTTPConnection, token: str, name: str, count: int) -> list[float]:
     """Move the slider; returns milliseconds."""
     taken = []
-    _ask(connection, token, name, 2.5)  # whose kernel may not be loaded yet
+    for severity in (2.5, 0.1):  # whose kernels may not be loaded yet
+        _ask(connection, token, name, severity)
     for severity in np.random.default_rng(1).permutation(np.linspace(0.1, 5, count)):
         began = time.perf_counter()
         _ask(connection, token, name, round(float(severity), 1))

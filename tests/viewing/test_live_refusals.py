@@ -325,7 +325,7 @@ def test_warming_up_goes_through_all_and_stops_when_told_to(monkeypatch):
     stop, warmed = threading.Event(), []
 
     def corrupt(image, name, severity):
-        warmed.append(name)
+        warmed.append((name, severity))
         if len(warmed) == 25:
             stop.set()
         if name == "frost":
@@ -334,7 +334,7 @@ def test_warming_up_goes_through_all_and_stops_when_told_to(monkeypatch):
 
     monkeypatch.setattr(playground, "corrupt", corrupt)
     Playground([]).warm_up(stop)
-    assert warmed == list(REGISTRY)[:25]
+    assert warmed == [(name, severity) for name in REGISTRY for severity in (2.5, 0.1)][:25]
 
 
 def test_a_folder_that_is_not_there_is_an_error(tmp_path, capsys):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import contextlib
 import functools
 import io
 import itertools
@@ -169,13 +170,12 @@ class Playground:
 
     def warm_up(self, stop: threading.Event) -> None:
         """Load every kernel, or compile it, before the first hand is on the slider; ends early when told to."""
-        for name in REGISTRY:
+        # Twice, since a weak corruption may go another way than a strong one, which has imports of its own.
+        for name, severity in itertools.product(REGISTRY, (2.5, 0.1)):
             if stop.is_set():
                 return
-            try:
-                corrupt(_gray(), name, 2.5)
-            except OodometerError:  # it will say so when it is asked for
-                continue
+            with contextlib.suppress(OodometerError):  # it will say so when it is asked for
+                corrupt(_gray(), name, severity)
 
     def _ask(self, picture: Image, corruption: str) -> Said:
         if self._asker is None:
