@@ -86,7 +86,8 @@ def test_the_parts_leave_out_the_extra_corruptions(make_run):
 
 def test_confidence_is_that_of_the_metrics(make_run):
     store = make_run(images=250)
-    sure = summarize(store).corruptions.confidence
+    part = summarize(store).corruptions
+    sure = part.confidence
     rows = [row for row in rows_of(store) if row["corruption"] == "clean"]
     confidences = np.array([row["confidence"] for row in rows])
     hits = np.array([not wrong(row) for row in rows])
@@ -101,7 +102,7 @@ def test_confidence_is_that_of_the_metrics(make_run):
         assert found.value == pytest.approx(plain)
         assert found.low < found.high
         assert found.n == sure.n == 250
-    assert sum(row.n for row in sure.reliability) == 250
+    assert sum(row.n for row in part.reliability) == 250
     assert [risk.coverage for risk in sure.risk_at_coverage][-1] == 1
     assert sure.risk_at_coverage[-1].error.value == pytest.approx(1 - hits.mean())
 
@@ -180,7 +181,7 @@ def test_results_and_page_have_all_of_it(make_run):
     store = make_run(images=210)
     written = json.loads((write_report(store).parent / "results.json").read_text())
     assert written == json.loads(json.dumps(results(summarize(store)), allow_nan=False))
-    assert written["format"] == 3
+    assert written["format"] == 4
     part = written["corruptions"]
     for estimate in (
         part["losses"]["brier"],

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from oodometer import metrics
 from oodometer.errors import MetricError
 from oodometer.families import EXTRA, IMAGENET_C, SEVERITIES
-from oodometer.metrics import Estimate, Misses
+from oodometer.metrics import Estimate, Misses, ReliabilityBin
 from oodometer.metrics.intervals import complement
 from oodometer.report.summary import AtSeverity, Confidence, Losses, OfCell, OfClass, OfFamily, Risk
 from oodometer.scoring import TOP
@@ -25,6 +25,7 @@ __all__ = [
     "NO_CLEAN",
     "at_severities",
     "clean_losses",
+    "clean_reliability",
     "confidence",
     "counted_and_extra",
     "defined",
@@ -35,7 +36,7 @@ __all__ = [
     "of_other_cells",
     "prediction_changes",
     "reasons",
-    "reliability",
+    "reliability_corrupted",
 ]
 
 NOT_ASKED = "it was not asked for"
@@ -127,13 +128,20 @@ def _confidence(confidences: NDArray[np.float32], hits: NDArray[np.bool_]) -> Co
         ),
         aurra=aurra,
         aurc=complement(aurra),
-        reliability=metrics.reliability(confidences, hits),
         risk_at_coverage=tuple(Risk(share, error) for share, error in zip(COVERAGES, risks, strict=True)),
         n=len(hits),
     )
 
 
-def reliability(table: Table) -> tuple[metrics.ReliabilityBin, ...] | None:
+def clean_reliability(table: Table) -> tuple[ReliabilityBin, ...] | None:
+    """Compare confidence and accuracy on clean images; ``None`` where there is no such comparison."""
+    if CLEAN not in table.conditions:
+        return None
+    clean = table.under(CLEAN)
+    return defined(lambda: metrics.reliability(clean.confidence[:, 0], clean.hits[:, 0]))
+
+
+def reliability_corrupted(table: Table) -> tuple[ReliabilityBin, ...] | None:
     """Compare confidence and accuracy over the counted corruptions; ``None`` where there is no such comparison."""
     confidences, hits = by_corruption(table, table.confidence), by_corruption(table, ~table.misses)
     counted = [name for name in IMAGENET_C if name in hits]

@@ -68,7 +68,8 @@ def write_figures(
         finished = PAPER.finished(chart)
         text, picture = io.StringIO(), io.BytesIO()
         finished.save(text, format="svg")
-        finished.save(picture, format="png", ppi=DOTS)
+        # The pixels of SVG are 1/96 inch, those of this drawing 1/72, and both files are to have one size on paper.
+        finished.save(picture, format="png", ppi=DOTS, scale_factor=72 / 96)
         for ending, content in (("svg", text.getvalue().encode()), ("png", picture.getvalue())):
             written.append(Path(folder) / f"{name}.{ending}")
             write_atomically(written[-1], content)

@@ -164,13 +164,13 @@ def diagrams(run: OfRun) -> Panel:
 
 def _binned(summary: Summary) -> Iterator[tuple[str, tuple[ReliabilityBin, ...]]]:
     part = summary.corruptions
-    if part is not None and part.confidence is not None:
-        yield "clean", part.confidence.reliability
     if part is not None and part.reliability is not None:
-        yield "corrupted", part.reliability
+        yield "clean", part.reliability
+    if part is not None and part.reliability_corrupted is not None:
+        yield "corrupted", part.reliability_corrupted
     for title, shifted in summary.shifted_parts:
-        if shifted.confidence is not None:
-            yield title, shifted.confidence.reliability
+        if shifted.reliability is not None:
+            yield title, shifted.reliability
 
 
 def _diagram(place: int, title: str, bins: Sequence[ReliabilityBin]) -> Series:

@@ -144,7 +144,8 @@ def _corruptions(store: RunStore, record: BenchmarkRecord | None, spec: Baseline
         changed=None if changes is None else _mean(changes),
         losses=details.clean_losses(table, record),
         confidence=details.confidence(table),
-        reliability=details.reliability(table),
+        reliability=details.clean_reliability(table),
+        reliability_corrupted=details.reliability_corrupted(table),
         by_severity=details.at_severities(table, misses, changes, record),
         by_family=details.of_families(misses),
         by_class=details.of_classes(table, misses, record),
@@ -198,6 +199,7 @@ def _renditions(store: RunStore, manifest: Manifest, record: BenchmarkRecord | N
         gap=None if clean_hits is None else metrics.accuracy_gap(clean_hits, hits),
         losses=details.clean_losses(table, record),
         confidence=details.confidence(table),
+        reliability=details.clean_reliability(table),
         unmapped=None
         if record.protocol.answers is None
         else metrics.proportion(of_clean(table, unmapped_answers(table))),

@@ -5,7 +5,8 @@ the ends ``low`` and ``high`` of its 95 % interval, its standard error ``se`` an
 not exist is ``null``. The keys are the fields of ``Summary`` without the pictures, so ``summary.py`` describes them.
 
 Format history: 1 - first; 2 - intervals for the confidence, and losses, changes, severities, families and classes;
-3 - the shifted sets of a suite, and what is behind the accuracy on each (``shift.py`` describes it).
+3 - the shifted sets of a suite, and what is behind the accuracy on each (``shift.py`` describes it);
+4 - reliability diagrams for themselves, of any number of images, and of all corruptions.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from oodometer.report.summary import Summary
 
 __all__ = ["FORMAT", "results"]
 
-FORMAT = 3
+FORMAT = 4
 
 
 def results(summary: Summary) -> dict[str, Any]:

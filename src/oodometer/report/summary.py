@@ -118,7 +118,7 @@ class Risk:
 class Confidence:
     """Whether the confidence on ``n`` uncorrupted images can be believed; intervals by the bootstrap.
 
-    ``ece`` has 15 bins of equal width, which ``reliability`` shows, ``ece_equal_mass`` 15 of equally many images,
+    ``ece`` has 15 bins of equal width, as ``reliability`` beside it, ``ece_equal_mass`` 15 of equally many images,
     ``rms_calibration_error`` bins of 100 images, and the ``published`` one lacks its last bin (``None`` below 200
     images).
     """
@@ -129,7 +129,6 @@ class Confidence:
     rms_calibration_error_published: Estimate | None
     aurra: Estimate
     aurc: Estimate
-    reliability: tuple[ReliabilityBin, ...]
     risk_at_coverage: tuple[Risk, ...]
     n: int
 
@@ -200,8 +199,9 @@ class Corruptions:
     others, which no mean takes in. ``missing`` maps the rest of the 15 to why they are not there, ``unavailable`` every
     corruption that could not be run. ``mean_error`` is over ``rows``; where ``mce`` or ``relative_mce`` is ``None``,
     the field beside it says why, and ``mean_ce`` is the mean of those CEs that there are, which is no mCE. ``changed``
-    is the mean over ``rows`` of how often the prediction changes; ``losses`` and ``confidence`` are of clean images,
-    ``reliability`` of those under all conditions of ``rows`` (``None`` by a design, or without a confidence).
+    is the mean over ``rows`` of how often the prediction changes; ``losses``, ``confidence`` and
+    ``reliability`` are of clean images, ``reliability_corrupted`` is over all conditions of ``rows`` (``None`` by a
+    design; both, of a model that says no confidence).
     Stored pictures may be without clean ones, and then numbers that need these are ``None``; or at other severities
     than the published five, and then these ``other_cells`` are in no mean and no row.
     """
@@ -227,6 +227,7 @@ class Corruptions:
     losses: Losses
     confidence: Confidence | None
     reliability: tuple[ReliabilityBin, ...] | None
+    reliability_corrupted: tuple[ReliabilityBin, ...] | None
     by_severity: tuple[AtSeverity, ...]
     by_family: tuple[OfFamily, ...]
     by_class: tuple[OfClass, ...]
@@ -327,6 +328,7 @@ class Renditions:
     gap: Estimate | None
     losses: Losses
     confidence: Confidence | None
+    reliability: tuple[ReliabilityBin, ...] | None
     unmapped: Estimate | None
     details: ShiftDetails
 
