@@ -228,3 +228,24 @@ def test_runs_to_a_precision_are_merged_only_by_the_same_steps(tmp_path):
     one.write_steps("imagenet-c", [Step(0, 4, 5)])
     with pytest.raises(StoreError, match="other steps to its precision"):
         merge([one.path, other.path], tmp_path / "again")
+
+
+def test_a_merger_that_is_killed_leaves_no_run_and_is_made_again(unbroken, tmp_path, monkeypatch):
+    a, b = (some_blocks(unbroken, tmp_path / name, chosen) for name, chosen in (("a", {0, 1, 2}), ("b", {3, 4, 5, 6})))
+    for after in (1, 3, 5):
+        left = [after]
+
+        def write_part(self, *arguments, left=left, write_part=RunStore.write_part):
+            left[0] -= 1
+            if not left[0]:
+                raise KeyboardInterrupt
+            write_part(self, *arguments)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(RunStore, "write_part", write_part)
+            with pytest.raises(KeyboardInterrupt):
+                merge([a, b], tmp_path / "merged")
+        assert not RunStore(tmp_path / "merged").exists()
+    merged = merge([a, b], tmp_path / "merged")
+    check_same(merged, unbroken)
+    assert not list(merged.path.rglob("*oodometer-tmp*"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from oodometer import arguments
 from oodometer.continuing import differences
 from oodometer.errors import ArgumentError, StoreError
-from oodometer.outfolder import exclusive, mapped_errors, write_atomically
+from oodometer.outfolder import TEMPORARY, exclusive, mapped_errors, write_atomically
 from oodometer.run import Run
 from oodometer.sharding import Cut, Shard
 from oodometer.store import ANSWERS, BenchmarkRecord, Example, Part, RunStore, Step, Table, plan_differences
@@ -63,11 +64,22 @@ def merge(runs: Sequence[Run | str | os.PathLike[str]], out: str | os.PathLike[s
     if merged.exists():
         raise StoreError(f"{merged.path} already holds a run. Choose a new folder.")
     with exclusive(merged.path, "writing", merged.exists, merged.check_can_begin):
-        merged.write_manifest(replace(stores[0].read_manifest(), shard=None))
+        begun = RunStore(merged.path / f".merged{TEMPORARY}")
+        shutil.rmtree(begun.path, ignore_errors=True)  # of a process that was killed
+        begun.write_manifest(replace(stores[0].read_manifest(), shard=None))
         for name, taken in steps.items():
-            _write(merged, stores, name, taken)
-        _keep_answers(merged, stores)
+            _write(begun, stores, name, taken)
+        _keep_answers(begun, stores)
+        _put_in_place(begun, merged)
     return Run(merged.path)
+
+
+def _put_in_place(begun: RunStore, merged: RunStore) -> None:
+    """Give a run that is written whole its place, the manifest last, by which it becomes one."""
+    with mapped_errors(f"writing {merged.path}"):
+        for path in sorted(begun.path.iterdir(), key=lambda path: path == begun.manifest_path):
+            path.rename(merged.path / path.name)
+        begun.path.rmdir()
 
 
 def _records(stores: Sequence[RunStore]) -> tuple[BenchmarkRecord, ...]:

@@ -4,7 +4,7 @@
 its own, and ``result`` puts their numbers side by side.
 """
 
-from oodometer.sweeping.result import Sweep
+from oodometer.sweeping.result import Outcome, Sweep
 from oodometer.sweeping.running import sweep
 
-__all__ = ["Sweep", "sweep"]
+__all__ = ["Outcome", "Sweep", "sweep"]
