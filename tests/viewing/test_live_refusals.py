@@ -129,6 +129,18 @@ def test_no_query_names_a_path(client, query):
 
 
 @pytest.mark.parametrize(
+    "tail", ["fog/9", "fog/" + "9" * 5000, "fog/-1", "fog/1.0", "fog/../fog/1x", "%00/1", "frog/1"]
+)
+def test_a_run_has_no_other_pictures_than_those_of_its_conditions(ask, photographs, seen, tail):
+    client = ask(seen["memory"][0], data=[str(photographs)])
+    (source, *_) = re.findall(
+        r'<img src="([^"]+)/fog/1"', client.get(f"{run_at(client)}/sets/imagenet-c?corruption=fog").text
+    )
+    assert client.get(f"{source}/fog/1").status_code == 200
+    assert client.get(f"{source}/{tail}").status_code == 404
+
+
+@pytest.mark.parametrize(
     "query",
     [
         {"severity": "nan"},

@@ -6,8 +6,10 @@ changed but the uploads that the playground holds in memory. Pages load scripts 
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import contextlib
+import functools
 import hashlib
 import math
 import os
@@ -54,6 +56,9 @@ _POLICY = (
 
 _PER_PAGE, _PICKS = 24, 12
 
+_KEPT = 8
+"""How many reports, and sets of images that belong to a run, are held ready."""
+
 _NUMBER = re.compile(r"[0-9]{1,9}")
 
 
@@ -77,8 +82,8 @@ def make_app(
             Route("/runs/{run}", views.run),
             Route("/runs/{run}/report", views.report),
             Route(of_set, views.outcomes),
-            Route(f"{of_set}/pictures/{{image}}/{{corruption}}/{{severity:int}}", views.picture),
-            Route(f"{of_set}/examples/{{image}}/{{corruption}}/{{severity:int}}", views.example),
+            Route(f"{of_set}/pictures/{{image}}/{{corruption}}/{{severity}}", views.picture),
+            Route(f"{of_set}/examples/{{image}}/{{corruption}}/{{severity}}", views.example),
             Route("/playground", play.page),
             Route("/playground/picture", play.picture),
             Route("/playground/prediction", play.prediction),
@@ -96,6 +101,8 @@ class _Views:
 
     def __init__(self, runs: Runs, given: Given, playground: Playground) -> None:
         self._runs, self._given, self._playground = runs, given, playground
+        self._images = functools.lru_cache(maxsize=_KEPT)(self._found_images)
+        self._report = functools.lru_cache(maxsize=_KEPT)(lambda run: page_html(run.summary()))
 
     def index(self, _: Request) -> Response:
         listed = [run.listed() for run in self._runs.find().values()]
@@ -129,12 +136,11 @@ class _Views:
 
     def report(self, request: Request) -> Response:
         """Return the report as its own page, which has styles, and perhaps scripts, within itself."""
-        text = page_html(self._run(request).summary())
+        text = self._report(self._run(request))
         return HTMLResponse(text, headers={"content-security-policy": _policy_of(text)})
 
     def outcomes(self, request: Request) -> Response:
-        run = self._run(request)
-        found = self._outcomes(run, request)
+        run, found = self._set(request)
         query = request.query_params
         wanted = Wanted(
             label=_whole(query.get("class"), "class"),
@@ -144,12 +150,9 @@ class _Views:
             image=query.get("image") or None,
         )
         places = found.find(wanted)
-        last = max(1, math.ceil(len(places) / _PER_PAGE))
-        number = _whole(query.get("page"), "page") or 1
-        if number > last:
-            raise HTTPException(404, f"There is no page {number}; the last one is {last}.")
+        number, last = _page_number(query.get("page"), len(places), _PER_PAGE)
         shown = places[(number - 1) * _PER_PAGE : number * _PER_PAGE]
-        remade = self._given.images_of(found.record)
+        remade = self._images(run, found.record.name)
         rows = [found.at(int(row), int(column)) for row, column in shown]
         return page(
             "outcomes.html",
@@ -170,14 +173,14 @@ class _Views:
         )
 
     def picture(self, request: Request) -> Response:
-        found, image, condition = self._cell(request)
-        remade = self._given.images_of(found.record)
+        run, found, image, condition = self._cell(request)
+        remade = self._images(run, found.record.name)
         if remade is None:
             raise HTTPException(404, "The images of this run were not given.")
         return Response(png(remade.picture(image, condition)), media_type="image/png")
 
     def example(self, request: Request) -> Response:
-        found, _, condition = self._cell(request)
+        _, found, _, condition = self._cell(request)
         jpeg = found.example(request.path_params["image"], condition)
         if jpeg is None:
             raise HTTPException(404, "The run keeps no such picture.")
@@ -189,20 +192,25 @@ class _Views:
             raise HTTPException(404, "There is no such run here.")
         return run
 
-    def _outcomes(self, run: Viewed, request: Request) -> Outcomes:
-        name = request.path_params["set"]
+    def _set(self, request: Request) -> tuple[Viewed, Outcomes]:
+        run, name = self._run(request), request.path_params["set"]
         if name not in {record.name for record in run.records()}:
             raise HTTPException(404, "The run has no such set of images.")
-        return run.outcomes(name)
+        return run, run.outcomes(name)
 
-    def _cell(self, request: Request) -> tuple[Outcomes, str, Condition]:
+    def _cell(self, request: Request) -> tuple[Viewed, Outcomes, str, Condition]:
         """Look up the image and the condition that an address names."""
-        found = self._outcomes(self._run(request), request)
+        run, found = self._set(request)
         of = request.path_params
-        image, condition = found.image(of["image"]), Condition(of["corruption"], of["severity"])
-        if image is None or condition not in found.conditions:
+        image = found.image(of["image"])
+        named = (c for c in found.conditions if (c.corruption, str(c.severity)) == (of["corruption"], of["severity"]))
+        condition = next(named, None)
+        if image is None or condition is None:
             raise HTTPException(404, "The run has no such picture.")
-        return found, image, condition
+        return run, found, image, condition
+
+    def _found_images(self, run: Viewed, name: str) -> Remade | None:
+        return self._given.images_of(run.outcomes(name).record)
 
     def _plays(self, remade: Remade, images: Sequence[str]) -> dict[str, str | None]:
         """Return the tokens by which the playground knows images."""
@@ -214,13 +222,11 @@ class _Play:
 
     def __init__(self, playground: Playground) -> None:
         self._playground = playground
+        self._uploading = asyncio.Lock()
 
     def page(self, request: Request) -> Response:
         query, ground = request.query_params, self._playground
-        last = max(1, math.ceil(ground.count / _PICKS))
-        number = _whole(query.get("page"), "page") or 1
-        if number > last:
-            raise HTTPException(404, f"There is no page {number}; the last one is {last}.")
+        number, last = _page_number(query.get("page"), ground.count, _PICKS)
         offered = ground.offer((number - 1) * _PICKS, number * _PICKS)
         token = query.get("image")
         chosen = ground.picked(token) if token else next(iter(offered), None)
@@ -246,8 +252,10 @@ class _Play:
         """Take the bytes of a file as they are, declared as what no page elsewhere may send without asking."""
         if request.headers.get("content-type") != "application/octet-stream":
             raise HTTPException(415, "An upload is the bytes of a file, as application/octet-stream.")
-        content = await _at_most(request, MOST_BYTES)
-        return JSONResponse({"image": await run_in_threadpool(self._playground.upload, content)})
+        async with self._uploading:  # one at a time: a picture at the bound takes some hundred megabytes
+            content = await _at_most(request, MOST_BYTES)
+            token = await run_in_threadpool(self._playground.upload, content)
+        return JSONResponse({"image": token})
 
 
 async def _at_most(request: Request, most: int) -> bytes:
@@ -279,6 +287,14 @@ def _whole(text: str | None, name: str) -> int | None:
     if not _NUMBER.fullmatch(text):
         raise ArgumentError(f"The {name} must be a whole number, not {text[:20]!r}.")
     return int(text)
+
+
+def _page_number(text: str | None, count: int, each: int) -> tuple[int, int]:
+    """Read which page of so many things is asked for; returns it, and the last one."""
+    number, last = _whole(text, "page") or 1, max(1, math.ceil(count / each))
+    if number > last:
+        raise HTTPException(404, f"There is no page {number}; the last one is {last}.")
+    return number, last
 
 
 def _static(request: Request) -> Response:

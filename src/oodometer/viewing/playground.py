@@ -79,7 +79,7 @@ class Playground:
         self._ends = list(itertools.accumulate(len(one.samples) for one in self._sets))
         self._asker = asker
         self._uploads: OrderedDict[str, Image] = OrderedDict()
-        self._keeping, self._decoding, self._asking = threading.Lock(), threading.Lock(), threading.Lock()
+        self._keeping, self._asking = threading.Lock(), threading.Lock()
         self._clean = functools.lru_cache(maxsize=_DECODED)(self._decoded)
         if asker is not None:
             self._ask(
@@ -131,9 +131,8 @@ class Playground:
         """
         if len(content) > MOST_BYTES:
             raise ArgumentError(f"The file is larger than {MOST_BYTES // 10**6} MB.")
-        with self._decoding:  # one at a time: a picture at the bound takes some hundred megabytes
-            picture = decode(content, "that was uploaded", orientation="apply", most=MOST_PIXELS)
-            image = clean_image(picture, _PREPROCESS)
+        picture = decode(content, "that was uploaded", orientation="apply", most=MOST_PIXELS)
+        image = clean_image(picture, _PREPROCESS)
         token = f"u{secrets.token_hex(16)}"
         with self._keeping:
             self._uploads[token] = image

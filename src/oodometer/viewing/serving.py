@@ -7,6 +7,7 @@ import os
 import socket
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from oodometer.arguments import whole
 from oodometer.errors import ArgumentError, MissingDataError
@@ -17,8 +18,13 @@ __all__ = ["listening", "serve"]
 _ADDRESS = "127.0.0.1"
 """Nobody but this machine is served."""
 
-_PATIENCE = 3
-"""How many seconds an answer under way may take when the page is stopped."""
+_SETTINGS: dict[str, Any] = {
+    "log_level": "warning",
+    "ws": "none",
+    "proxy_headers": False,
+    "server_header": False,
+    "timeout_graceful_shutdown": 3,  # seconds for answers under way
+}
 
 
 def serve(
@@ -66,8 +72,7 @@ def serve(
     app = make_app(root, data=data, labels=labels, model=model, model_options=model_options)
     with listening(whole("port", port, 0, 65535)) as listener:
         say(f"http://{_ADDRESS}:{listener.getsockname()[1]}/ (Ctrl-C ends it)")
-        config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=_PATIENCE, server_header=False)
-        uvicorn.Server(config).run(sockets=[listener])
+        uvicorn.Server(uvicorn.Config(app, **_SETTINGS)).run(sockets=[listener])
 
 
 def listening(port: int) -> socket.socket:
