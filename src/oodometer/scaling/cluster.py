@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import socket
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,6 +29,9 @@ _QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",  # nothing is told to anybody
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "1",  # work that asks for no accelerator sees none; said, so not warned of
 }
+
+ANSWER = 20.0
+"""How many seconds a cluster may take to answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +137,7 @@ class Cluster:
                 f"{self.address}: a client of Ray is not supported. Run the command on a node of the cluster, or send "
                 "it there: ray job submit --address http://HEAD:8265 -- oodometer ..."
             )
+        _check_answers(self.address or os.environ.get("RAY_ADDRESS", ""))
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # what they are about is Ray's own affair
@@ -169,3 +174,14 @@ class Cluster:
         threads = threads or max(1, int(min(each)))
         fitting = [min(node["CPU"] // threads, node["GPU"] // gpus if gpus else node["CPU"]) for node in able]
         return Room(int(sum(fitting)), threads)
+
+
+def _check_answers(address: str) -> None:
+    """Refuse an address at which nobody answers, for which Ray itself would wait many minutes."""
+    host, colon, port = address.rpartition(":")
+    if not colon or not port.isdecimal():
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWER).close()
+    except (OSError, OverflowError) as error:
+        raise ArgumentError(f"There is no Ray cluster at {address}: {error}") from error
