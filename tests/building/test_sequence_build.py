@@ -240,11 +240,15 @@ def test_videos_and_pictures_do_not_share_a_folder(photographs, tmp_path):
 
 def test_videos_are_no_images_to_anything_else(photographs, tmp_path):
     oodometer.build_sequences(photographs(2), tmp_path / "out", **QUICK)
+    frames = next(path for path in (tmp_path / "out").iterdir() if (path / "n01440764").is_dir())
     for use in (
         lambda: oodometer.open_dataset(tmp_path / "out"),
         lambda: oodometer.open_dataset(f"folder:{tmp_path / 'out'}"),
         lambda: oodometer.build(tmp_path / "out", tmp_path / "again", **FAST),
         lambda: oodometer.check(tmp_path / "out", progress=False),
+        lambda: oodometer.open_dataset(frames),
+        lambda: oodometer.open_dataset(f"folder:{frames}"),
+        lambda: oodometer.evaluate("fake", frames, tmp_path / "run", **FAST),
     ):
         with pytest.raises(DatasetError, match="holds videos that oodometer corrupt --sequence made"):
             use()

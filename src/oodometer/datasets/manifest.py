@@ -138,7 +138,7 @@ def refuse_build(root: Path) -> None:
     Raises
     ------
     DatasetError
-        If the folder is a build, or its manifest is damaged.
+        If the folder is a build, also of videos or a part of that, or if its manifest is damaged.
     """
     if read_build(root) is not None:
         raise DatasetError(
@@ -175,7 +175,8 @@ def _kind_of_build(root: Path) -> tuple[object, bool]:
 
 
 def _refuse_videos(root: Path) -> None:
-    if _kind_of_build(root)[0] == SEQUENCES:
+    """Refuse the build of videos, and the folder of one of its perturbations, whose frames look like images."""
+    if any(_kind_of_build(folder)[0] == SEQUENCES for folder in (root, root.absolute().parent)):
         raise DatasetError(
             f"{root} holds videos that oodometer corrupt --sequence made, and no images: `oodometer sequences` "
             "evaluates them, and the command that made them checks and mends them."
