@@ -2,10 +2,12 @@
 
 import sys
 
+import PIL.Image
 import pytest
 
 import oodometer
 from oodometer import cli
+from oodometer.datasets import imagenet1k
 from oodometer.errors import ArgumentError, MissingDataError
 from oodometer.families import IMAGENET_C, SEVERITIES
 from oodometer.metrics import Estimate
@@ -127,3 +129,21 @@ def test_the_command_says_where_each_run_is(tmp_path, capsys):
     assert ended.value.code == 0
     assert capsys.readouterr().out.splitlines() == [str(tmp_path / "board" / name) for name in ("one", "two")]
     assert {len(list((tmp_path / "board" / name).iterdir())) for name in ("one", "two")} == {1}
+
+
+def test_a_run_over_sequences(tmp_path):
+    place = tmp_path / "val" / imagenet1k().classes[0] / "a.png"
+    place.parent.mkdir(parents=True)
+    PIL.Image.new("RGB", (64, 64), (90, 120, 150)).save(place)
+    oodometer.build_sequences(tmp_path / "val", tmp_path / "p", perturbations=["brightness", "tilt"], progress=False)
+    run = oodometer.evaluate_sequences("fake", tmp_path / "p", tmp_path / "run", progress=False)
+    told = record(run)
+    for name, rate in run.flip_rates.items():
+        assert told.estimates[f"oodometer/flip_rate/{name}"] == rate
+    mean = run.summary().mean_flip_rate.estimate
+    assert told.estimates["oodometer/partial/mean_flip_rate"] == mean
+    assert not {"oodometer/mean_flip_rate", "oodometer/mFR", "oodometer/mT5D"} & set(told.estimates)
+    assert told.settings["data/imagenet-p/tilt/images"] == "1"
+    assert list(told.files) == ["sequences.json"]
+    places = [oodometer.track(each, f"tensorboard:{tmp_path / 'board'}") for each in (run, run.path)]
+    assert places == [(str(tmp_path / "board" / "run"),)] * 2

@@ -1,5 +1,6 @@
 """Runs handed to trackers, read back with what each has for reading, and held to the run's own numbers."""
 
+import dataclasses
 import json
 import math
 import os
@@ -148,13 +149,23 @@ def _records(path):
             begun = b""
 
 
+@pytest.fixture
+def ended(settled):
+    """Return a function that waits until W&B's other process has written everything; it forgets its settings, too."""
+    import wandb
+
+    yield wandb.teardown
+    wandb.teardown()
+
+
 def _key(item):
     return item.key or "/".join(item.nested_key)
 
 
-def test_wandb_writes_an_offline_run(run, expected, tmp_path, monkeypatch):
+def test_wandb_writes_an_offline_run(run, expected, tmp_path, monkeypatch, ended):
     monkeypatch.chdir(tmp_path)
     (place,) = track(run, "wandb:robustness")
+    ended()
     folder = next((tmp_path / "WANDB_DIR" / "wandb").glob("offline-run-*"))
     assert place == str(folder)
     records = list(_records(next(folder.glob("*.wandb"))))
@@ -169,6 +180,33 @@ def test_wandb_writes_an_offline_run(run, expected, tmp_path, monkeypatch):
     assert {"report.html", "results.json"} <= saved
     assert json.loads((folder / "files" / "results.json").read_text())["corruptions"]["mce"]["value"] == run.mce().value
     assert any(r.HasField("exit") for r in records)
+
+
+def test_a_training_that_wandb_follows_goes_on(run, tmp_path, monkeypatch, ended):
+    import wandb
+
+    monkeypatch.chdir(tmp_path)
+    with wandb.init(project="training", mode="offline", settings=wandb.Settings(console="off", silent=True)) as own:
+        track(run, "wandb:robustness")
+        own.log({"loss": 0.5})
+        assert wandb.run is own
+    ended()
+    (file,) = (tmp_path / "WANDB_DIR" / "wandb").glob(f"offline-run-*/run-{own.id}.wandb")
+    names = {_key(item) for record in _records(file) for item in record.history.item}
+    assert "loss" in names
+    assert not [name for name in names if name.startswith("oodometer/")]
+
+
+def test_mlflow_takes_settings_of_any_name(run, tmp_path, monkeypatch):
+    from mlflow import MlflowClient
+
+    manifest = run.manifest
+    model = dataclasses.replace(manifest.model, settings={"Größe (p95) %": "x" * 9000})
+    monkeypatch.setattr(run, "manifest", dataclasses.replace(manifest, model=model))
+    track(run, f"mlflow:{tmp_path / 'mlruns'}")
+    client = MlflowClient(tracking_uri=str(tmp_path / "mlruns"))
+    (found,) = client.search_runs([client.get_experiment_by_name("oodometer").experiment_id])
+    assert found.data.params["oodometer/model/Gr__e__p95___"] == "x" * 500
 
 
 _WATCHED = """

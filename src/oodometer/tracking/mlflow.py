@@ -19,7 +19,7 @@ from mlflow.exceptions import MlflowException
 
 from oodometer.errors import StoreError
 from oodometer.models.importing import first_line
-from oodometer.tracking.quantities import PREFIX, scalars
+from oodometer.tracking.quantities import named, scalars
 from oodometer.tracking.record import Record
 
 __all__ = ["log"]
@@ -68,7 +68,7 @@ def _ended(client: MlflowClient, run: str) -> Iterator[None]:
 def _log(client: MlflowClient, run: str, record: Record) -> None:
     now = int(1000 * time.time())
     metrics = [Metric(name, value, now, 0) for name, value in scalars(record.estimates).items()]
-    params = [Param(PREFIX + name, value[:_LONGEST]) for name, value in record.settings.items()]
+    params = [Param(named(name), value[:_LONGEST]) for name, value in record.settings.items()]
     for start in range(0, len(metrics), _AT_ONCE):
         client.log_batch(run, metrics=metrics[start : start + _AT_ONCE])
     for start in range(0, len(params), _AT_ONCE):

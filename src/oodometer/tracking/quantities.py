@@ -15,6 +15,7 @@ name, after ``oodometer/``                  is
 ``changed_predictions``                     how often a corruption changes the prediction; partial likewise
 ``changed/fog/3``, ``changed/fog/mean``     the same under one condition, of images without labels
 ``clean/nll`` and others                    losses and calibration on the clean images
+``flip_rate/tilt`` and others               of a run over sequences, with ``mFR`` and ``mT5D`` if it has a baseline
 ``shifted/imagenet-r/accuracy`` and others  of a set of shifted images, by its name in the run
 ==========================================  ================================================================
 """
@@ -28,8 +29,9 @@ from collections.abc import Iterator, Mapping
 from oodometer.metrics import Estimate
 from oodometer.report import Summary
 from oodometer.report.summary import Confidence, Corruptions, Losses, Outliers, Renditions, Unlabelled, Unmapped
+from oodometer.sequences.summary import SequenceSummary
 
-__all__ = ["PREFIX", "named", "quantities", "scalars"]
+__all__ = ["PREFIX", "named", "quantities", "scalars", "sequence_quantities"]
 
 PREFIX = "oodometer/"
 """Begins the name of every number, so that ours stand together beside those of a training."""
@@ -51,6 +53,11 @@ def quantities(summary: Summary) -> dict[str, Estimate]:
         The estimates by names such as ``oodometer/mCE`` and ``oodometer/error/fog/3``.
     """
     return {named(name): found for name, found in _all(summary) if found is not None}
+
+
+def sequence_quantities(summary: SequenceSummary) -> dict[str, Estimate]:
+    """Name every number of a run over sequences (``SequenceRun.summary``); a top-5 distance is no fraction."""
+    return {named(name): found for name, found in _of_sequences(summary) if found is not None}
 
 
 def scalars(estimates: Mapping[str, Estimate]) -> dict[str, float]:
@@ -84,6 +91,19 @@ def _all(summary: Summary) -> _Named:
         yield from _of_shifted(f"shifted/{shifted.name}", shifted.part)
     if summary.outliers is not None:
         yield from _of_outliers(summary.outliers)
+
+
+def _of_sequences(summary: SequenceSummary) -> _Named:
+    partial = "" if summary.whole else "partial/"
+    yield f"{partial}mean_flip_rate", summary.mean_flip_rate.estimate
+    yield f"{partial}mean_top5_distance", summary.mean_top5_distance.estimate
+    relative = ("mFR", "mT5D") if summary.whole else ("partial/relative_flip_rate", "partial/relative_top5_distance")
+    yield from zip(relative, (summary.mfr.estimate, summary.mt5d.estimate), strict=True)
+    for row in summary.rows:
+        yield f"flip_rate/{row.name}", row.flip_rate
+        yield f"top5_distance/{row.name}", row.top5_distance
+        yield f"relative_flip_rate/{row.name}", row.relative_flip_rate
+        yield f"relative_top5_distance/{row.name}", row.relative_top5_distance
 
 
 def _of_corruptions(part: Corruptions) -> _Named:

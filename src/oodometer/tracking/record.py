@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
@@ -11,7 +12,8 @@ from oodometer.report import results
 from oodometer.report.html import page_html
 from oodometer.report.words import one_line
 from oodometer.run import Run
-from oodometer.tracking.quantities import quantities
+from oodometer.sequences import SequenceRun
+from oodometer.tracking.quantities import quantities, sequence_quantities
 
 __all__ = ["Record", "record"]
 
@@ -22,7 +24,7 @@ class Record:
 
     ``name`` is that of the run's folder, ``plan`` the SHA-256 of its plan. ``estimates`` are by the names of
     ``tracking.quantities``, ``settings`` say how they were made, in words, and ``files`` are ``report.html`` and
-    ``results.json``.
+    ``results.json``, or ``sequences.json`` of a run over sequences.
     """
 
     name: str
@@ -32,7 +34,7 @@ class Record:
     files: dict[str, bytes]
 
 
-def record(run: Run) -> Record:
+def record(run: Run | SequenceRun) -> Record:
     """Make the record of a run, from its store alone; nothing is written.
 
     Raises
@@ -40,16 +42,21 @@ def record(run: Run) -> Record:
     StoreError
         If the run cannot be read, or nothing of it has been measured yet.
     """
-    summary = run.summary()
-    content = {
-        "report.html": page_html(summary).encode(),
-        "results.json": msgspec.json.format(msgspec.json.encode(results(summary)), indent=1),
-    }
+    if isinstance(run, SequenceRun):
+        estimates, files = sequence_quantities(run.summary()), {"sequences.json": _json(run.results())}
+    else:
+        summary = run.summary()
+        estimates = quantities(summary)
+        files = {"report.html": page_html(summary).encode(), "results.json": _json(results(summary))}
     settings = {name: one_line(value) for name, value in _settings(run).items()}
-    return Record(run.path.resolve().name, run.store.plan_digest(), quantities(summary), settings, content)
+    return Record(run.path.resolve().name, run.store.plan_digest(), estimates, settings, files)
 
 
-def _settings(run: Run) -> dict[str, str]:
+def _json(content: dict[str, Any]) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(content), indent=1)
+
+
+def _settings(run: Run | SequenceRun) -> dict[str, str]:
     manifest = run.manifest
     baseline = manifest.baseline
     found = {

@@ -6,10 +6,13 @@ import importlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from oodometer.errors import ArgumentError, unknown_name
 from oodometer.models.importing import needed
 from oodometer.run import Run
+from oodometer.sequences import SequenceRun
+from oodometer.sequences.run import holds_sequences
 from oodometer.tracking.record import Record, record
 
 __all__ = ["TRACKERS", "track"]
@@ -22,7 +25,11 @@ TRACKERS = {
 """What stands before the colon of a place, with what stands behind it."""
 
 
-def track(runs: Run | str | os.PathLike[str] | Sequence[Run | str | os.PathLike[str]], to: str) -> tuple[str, ...]:
+Tracked: TypeAlias = Run | SequenceRun | str | os.PathLike[str]
+"""A run, or its folder."""
+
+
+def track(runs: Tracked | Sequence[Tracked], to: str) -> tuple[str, ...]:
     """Hand runs to a tracker: their numbers, how these were made, and the report.
 
     The numbers are fractions with the names of ``oodometer.tracking.quantities``, such as ``oodometer/mCE`` and
@@ -32,7 +39,7 @@ def track(runs: Run | str | os.PathLike[str] | Sequence[Run | str | os.PathLike[
     Parameters
     ----------
     runs
-        One run or several, or their folders, finished or not; they are only read.
+        One run or several, or their folders, finished or not, over sequences or not; they are only read.
     to
         ``"tensorboard:DIR"`` writes event files to a sub-folder for each run, in place of those that an earlier call
         wrote for it. ``"wandb:PROJECT"`` begins a run of that project, offline below the current folder unless
@@ -54,14 +61,21 @@ def track(runs: Run | str | os.PathLike[str] | Sequence[Run | str | os.PathLike[
         If a run cannot be read, or the tracker refuses it.
     """
     kind, target = _parsed(to)
-    given = [runs] if isinstance(runs, Run | str | os.PathLike) else list(runs)
+    given = [runs] if isinstance(runs, Run | SequenceRun | str | os.PathLike) else list(runs)
     if not given:
         raise ArgumentError("There is nothing to track: give a run at least.")
     with needed(kind, TRACKERS[kind].partition(":")[0]):
         tracker = importlib.import_module(f"oodometer.tracking.{kind}")
-    records = [record(run if isinstance(run, Run) else Run(run)) for run in given]
-    _check_names(records, [str(run.path if isinstance(run, Run) else run) for run in given])
+    opened = [_opened(run) for run in given]
+    records = [record(run) for run in opened]
+    _check_names(records, [run.path for run in opened])
     return tuple(tracker.log(one, target) for one in records)
+
+
+def _opened(run: Tracked) -> Run | SequenceRun:
+    if isinstance(run, Run | SequenceRun):
+        return run
+    return SequenceRun(run) if holds_sequences(run) else Run(run)
 
 
 def _parsed(to: str) -> tuple[str, str]:
@@ -73,12 +87,12 @@ def _parsed(to: str) -> tuple[str, str]:
     return kind, target
 
 
-def _check_names(records: Sequence[Record], folders: Sequence[str]) -> None:
+def _check_names(records: Sequence[Record], folders: Sequence[Path]) -> None:
     """Refuse runs that a tracker would show under one name."""
-    places: dict[str, str] = {}
+    places: dict[str, Path] = {}
     for one, folder in zip(records, folders, strict=True):
         if one.name in places:
             raise ArgumentError(
                 f"{places[one.name]} and {folder} would both be called {one.name!r}, by their folders: rename one."
             )
-        places[one.name] = str(Path(folder))
+        places[one.name] = folder

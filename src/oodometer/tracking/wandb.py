@@ -32,6 +32,7 @@ def log(record: Record, target: str) -> str:
             name=record.name,
             config=dict(record.settings),
             mode=os.environ.get("WANDB_MODE", "offline"),
+            reinit="create_new",  # a run that is under way, of a training, stays what it is
             settings=wandb.Settings(console="off", silent=True),
         ) as run:
             run.log(scalars(record.estimates), step=0)
