@@ -158,9 +158,7 @@ def construct(
     """Make what a recipe says, or what is missing of it, or a shard of that; see ``build``."""
     if cluster is not None or is_url(out):
         if shard is not None:
-            raise ArgumentError(
-                f"shard: processes that do not talk to each other share a folder, and {out} is made otherwise."
-            )
+            raise ArgumentError("shard: is for processes that share a folder, and goes with no cluster and no URL.")
         with ProgressBar() if progress else contextlib.nullcontext(Silent()) as told:
             where, made = construct_in_parts(recipe, out, cluster, workers, told)
         return Build(where, made.images, made.pictures, made.made, tuple(made.skipped))
