@@ -39,33 +39,34 @@ class Storage:
             If fsspec, or its package for such URLs, is not installed. So do the others.
         """
         with self._reaching("") as (system, root):
-            found = system.find(root, detail=True)
+            try:
+                found = system.find(root, detail=True)
+            except FileNotFoundError:
+                return {}
         start = len(root.rstrip("/")) + 1
         return {path[start:]: int(entry["size"]) for path, entry in found.items() if len(path) > start}
 
-    def read(self, path: str) -> bytes:
-        """Read a file; raises ``FileNotFoundError`` if there is none."""
+    def read(self, path: str) -> bytes | None:
+        """Read a file; ``None`` if there is none."""
         with self._reaching(path) as (system, place):
-            content: bytes = system.cat_file(place)
+            try:
+                content: bytes = system.cat_file(place)
+            except FileNotFoundError:
+                return None
         return content
-
-    def write(self, path: str, content: bytes) -> None:
-        """Write a file, in the place of an earlier one."""
-        with self._reaching(path) as (system, place):
-            system.pipe_file(place, content)
-
-    def upload(self, path: str, file: Path) -> None:
-        """Write a file from a local one."""
-        with self._reaching(path) as (system, place):
-            system.put_file(os.fspath(file), place)
 
     def size(self, path: str) -> int | None:
         """Return the bytes of one file; ``None`` if there is none."""
-        try:
-            with self._reaching(path) as (system, place):
+        with self._reaching(path) as (system, place):
+            try:
                 return int(system.info(place)["size"])
-        except FileNotFoundError:
-            return None
+            except FileNotFoundError:
+                return None
+
+    def upload(self, path: str, file: Path) -> None:
+        """Write a file from a local one, in the place of an earlier one."""
+        with self._reaching(path) as (system, place):
+            system.put_file(os.fspath(file), place)
 
     @contextlib.contextmanager
     def _reaching(self, path: str) -> Iterator[tuple[Any, str]]:
@@ -84,8 +85,6 @@ class Storage:
         place = f"{root.rstrip('/')}/{path}" if path else root
         try:
             yield system, place
-        except FileNotFoundError:
-            raise
         except Exception as error:  # each kind of store has its own, far from OSError
             where = f"{self.url}/{path}" if path else self.url
             raise StoreError(

@@ -106,10 +106,7 @@ class StoreTarget:
 
     def read(self, path: str) -> bytes | None:
         """Return a small file; ``None`` if it is not there."""
-        try:
-            return self.storage.read(path)
-        except FileNotFoundError:
-            return None
+        return self.storage.read(path)
 
     def holds(self, file: File) -> bool:
         """Whether a file is there with its size."""

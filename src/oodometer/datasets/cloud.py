@@ -46,8 +46,10 @@ class CloudFolder:
             raise ImageError(f"Cannot read the image {sample.id}: the file is empty.")
         try:
             content = self.storage.read(sample.id)
-        except (FileNotFoundError, StoreError) as error:
+        except StoreError as error:
             raise DatasetError(f"Cannot read the file {self.storage.url}/{sample.id}: {error}") from error
+        if content is None:
+            raise DatasetError(f"Cannot read the file {self.storage.url}/{sample.id}: it is not there any more.")
         return decode(content, sample.id, orientation=self.orientation)
 
 
