@@ -30,6 +30,9 @@ from oodometer.families import GROUPS
 from oodometer.viewing.app import make_app
 from oodometer.viewing.serving import listening
 
+_LOADING = 10
+"""How many seconds the page has for its kernels."""
+
 
 def main() -> None:
     """Measure, and print a table."""
@@ -38,6 +41,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, _served(folder) as port:
+        time.sleep(_LOADING)
         connection = http.client.HTTPConnection("127.0.0.1", port)
         token = _uploaded(connection)
         taken = {name: _changes(connection, token, name, options.changes) for name in GROUPS["all"]}

@@ -49,6 +49,18 @@ def test_an_unknown_section_is_refused():
 
 
 @pytest.mark.long
+def test_the_live_page_is_measured_for_every_corruption(tmp_path, frost):
+    file = tmp_path / "figures.json"
+    command = [sys.executable, str(BENCHMARKS / "view.py"), "--changes", "2", "--json", str(file)]
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGES)}
+    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, env=environment)
+    assert run.returncode == 0, run.stderr
+    figures = json.loads(file.read_text())["milliseconds"]
+    assert set(figures) == set(oodometer.list_corruptions("all"))
+    assert all(len(taken) == 2 for taken in figures.values())
+
+
+@pytest.mark.long
 def test_building_is_measured_stage_by_stage(tmp_path):
     for i in range(3):
         noise = np.random.default_rng(i).integers(0, 256, (300, 400, 3)).astype(np.uint8)
