@@ -9,9 +9,11 @@ from oodometer.training.subset import RobustnessCheck
 
 with needed("lightning", "RobustnessCallback"):
     from lightning.pytorch import Callback, LightningModule, Trainer
-    from lightning.pytorch.strategies import DeepSpeedStrategy, FSDPStrategy, ModelParallelStrategy
 
 __all__ = ["RobustnessCallback"]
+
+_SPREADING = {"DeepSpeedStrategy", "FSDPStrategy", "ModelParallelStrategy"}
+"""By name, since the packages ``lightning`` and ``pytorch_lightning`` each have their own; both trainers will do."""
 
 
 class RobustnessCallback(Callback):  # type: ignore[misc]  # Lightning may not be there to be checked
@@ -43,7 +45,7 @@ class RobustnessCallback(Callback):  # type: ignore[misc]  # Lightning may not b
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         """Refuse, before the training, a strategy with which no process could evaluate the model."""
-        if isinstance(trainer.strategy, DeepSpeedStrategy | FSDPStrategy | ModelParallelStrategy):
+        if _SPREADING & {kind.__name__ for kind in type(trainer.strategy).__mro__}:
             raise ArgumentError(
                 f"{type(trainer.strategy).__name__} spreads the model over processes, so none can evaluate it at the "
                 "end of an epoch. Evaluate its checkpoints instead."
