@@ -280,6 +280,7 @@ def test_options_reach_the_evaluation(place):
         ('spec = "fake"', "", r"missing required field `spec` - at `\$\.model\[0\]`"),
         ('name = "few"', 'name = "Corruptions"', "the benchmark 'corruptions' more than once"),
         ('name = "few"', 'name = "../few"', "cannot be the name of a benchmark"),
+        ('name = "few"', 'name = "corruptions.log"', "cannot be the name of a benchmark"),
         ('name = "fake"', 'name = "sweep.md"', "cannot be the name of a model"),
         ("limit = 3", "limit = ", "is not TOML"),
     ],

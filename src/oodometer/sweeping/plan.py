@@ -27,11 +27,14 @@ import msgspec
 from oodometer import arguments
 from oodometer.errors import ArgumentError
 
-__all__ = ["BenchmarkEntry", "ModelEntry", "SweepPlan", "read_plan"]
+__all__ = ["BESIDE", "TABLES", "BenchmarkEntry", "ModelEntry", "SweepPlan", "read_plan"]
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.+-]{0,99}")
 TABLES = ("sweep.md", "sweep.csv")
 """What the tables of a sweep are called, in its folder."""
+
+BESIDE = (".log", ".json")
+"""How the names of the files end that lie beside the folder of a run: what it printed, and what became of it."""
 
 
 class ModelEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -134,10 +137,10 @@ def _with_known_keys(table: dict[str, Any], where: str, file: Path, entry: type[
 
 def _check_names(kind: str, names: list[str], file: Path) -> None:
     for name in names:
-        if not _NAME.fullmatch(name) or name in TABLES:
+        if not _NAME.fullmatch(name) or name in TABLES or name.endswith(BESIDE):
             raise ArgumentError(
                 f"{file}: {name!r} cannot be the name of a {kind}, which becomes that of a folder: letters, digits and "
-                "_ . + - within."
+                "_ . + - within, and another ending than those of the files beside it."
             )
         if sum(other.casefold() == name.casefold() for other in names) > 1:
             raise ArgumentError(f"{file} has the {kind} {name!r} more than once.")

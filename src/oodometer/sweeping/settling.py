@@ -14,7 +14,7 @@ from oodometer.errors import ArgumentError, OodometerError
 from oodometer.models import ModelOptions, check_spec, kind_of_answers
 from oodometer.run_baseline import find_baseline
 from oodometer.store import BenchmarkRecord
-from oodometer.sweeping.plan import BenchmarkEntry, ModelEntry, SweepPlan
+from oodometer.sweeping.plan import BESIDE, BenchmarkEntry, ModelEntry, SweepPlan
 
 __all__ = ["Pair", "settle"]
 
@@ -36,12 +36,12 @@ class Pair:
     @property
     def log(self) -> Path:
         """What the process of the run printed."""
-        return self.path.with_name(f"{self.path.name}.log")
+        return self.path.with_name(f"{self.path.name}{BESIDE[0]}")
 
     @property
     def state(self) -> Path:
         """What became of the run."""
-        return self.path.with_name(f"{self.path.name}.json")
+        return self.path.with_name(f"{self.path.name}{BESIDE[1]}")
 
     @property
     def command(self) -> tuple[str, ...]:
