@@ -8,8 +8,8 @@ be idle, and have two processors at least. What is measured, in this order:
 
 ``workers``: pictures a second of an evaluation with a model that costs next to nothing, so that all of it is decoding,
 corrupting and keeping; and of a build. On one and two threads of one process, and on one and two workers of Ray with a
-thread each. Rates are of what more images take, so that starting is not in them; a ratio is the median of those of
-rounds in turns.
+thread each. Rates are from the time on when each worker had given its first two blocks, so that starting is not in
+them; a ratio is the median of those of rounds in turns.
 ``scheduling``: what handing out a block and taking it back costs the process that holds the plan, by blocks of which
 the worker has nothing to do; and what keeping a block in the store costs it.
 ``bytes``: of a photograph, of a picture's predictions in the store, and of a picture as a file.
@@ -43,6 +43,8 @@ from machine import machine
 import oodometer
 from oodometer.building.tree import Tree
 from oodometer.families import IMAGENET_C, SEVERITIES
+from oodometer.plan import corrupted, make_protocol
+from oodometer.road import Execution, cut, drive
 from oodometer.scaling import Cluster
 from oodometer.store import RunStore
 
@@ -111,40 +113,38 @@ def ray_of(workers: int) -> Iterator[Cluster]:
         ray.shutdown()
 
 
-def evaluation(photographs: Path, limit: int, workers: int, cluster: Cluster | None) -> tuple[float, Path]:
-    """Return the seconds of an evaluation, and where its run is."""
+def evaluation(photographs: Path, limit: int, workers: int, cluster: Cluster | None) -> Path:
+    """Evaluate, and return the folder of the run's predictions, a file a block."""
     out = Path(tempfile.mkdtemp(), "run")
     given = {"limit": limit, "batch_size": BATCH, "progress": False, "cluster": cluster}
-    threads = workers if cluster is None else 1
-    return seconds(lambda: oodometer.evaluate(Cheap(), photographs, out, workers=threads, **given)), out
+    oodometer.evaluate(Cheap(), photographs, out, workers=workers if cluster is None else 1, **given)
+    return out / "predictions" / "imagenet-c"
 
 
-def building(photographs: Path, limit: int, workers: int, cluster: Cluster | None) -> tuple[float, Path]:
-    """Return the seconds of a build, and where it is."""
+def building(photographs: Path, limit: int, workers: int, cluster: Cluster | None) -> Path:
+    """Build, and return the folder of the lists of what was made, a file a block."""
     out = Path(tempfile.mkdtemp(), "built")
     given = {"limit": limit, "progress": False, "cluster": cluster}
-    threads = workers if cluster is None else 1
-    return seconds(lambda: oodometer.build(photographs, out, workers=threads, **given)), out
+    oodometer.build(photographs, out, workers=workers if cluster is None else 1, **given)
+    return out / "manifest"
 
 
-def rate(work: Callable[..., tuple[float, Path]], photographs: Path, limit: int, *how: Any) -> float:  # noqa: ANN401
-    """Return the pictures a second of what more images take."""
-    few = max(1, limit // 4)
-    less, more = (work(photographs, count, *how)[0] for count in (few, limit))
-    return (limit - few) * CONDITIONS / max(more - less, 1e-9)
+def rate(blocks: Path, workers: int) -> float:
+    """Return the pictures a second from the time on when each worker had given its first two blocks."""
+    times = sorted(path.stat().st_mtime_ns for path in blocks.glob("*.parquet"))
+    first = 2 * workers - 1
+    return (len(times) - 1 - first) * BATCH * CONDITIONS / ((times[-1] - times[first]) / 1e9)
 
 
 def rates(
-    work: Callable[..., tuple[float, Path]], photographs: Path, limit: int, rounds: int, workers: int
+    work: Callable[..., Path], photographs: Path, limit: int, rounds: int, workers: int
 ) -> tuple[float, float, float]:
     """Return the rate on threads, that on Ray, and how many times as long Ray takes."""
     here, there = [], []
     with ray_of(workers) as cluster:
-        for way in (None, cluster):  # compiles, and has the processes of Ray started
-            work(photographs, BATCH, workers, way)
         for _ in range(rounds):
-            here.append(rate(work, photographs, limit, workers, None))
-            there.append(rate(work, photographs, limit, workers, cluster))
+            here.append(rate(work(photographs, limit, workers, None), workers))
+            there.append(rate(work(photographs, limit, workers, cluster), workers))
     ratio = statistics.median(one / other for one, other in zip(here, there, strict=True))
     return statistics.median(here), statistics.median(there), ratio
 
@@ -153,18 +153,20 @@ def handing_out(blocks: int = 300) -> float:
     """Return the seconds that a block costs which a worker gives back at once: a result as large as one of a block."""
     import ray
 
+    images = int(ASSUMED["images of a block in the plan"])
+
     class Idle:
         def work(self, _: object) -> bytes:
-            return bytes(BATCH * CONDITIONS * 32)
+            return bytes(images * CONDITIONS * 32)
 
     def through(actor: Any) -> None:  # noqa: ANN401 - Ray's
-        flying, left = [actor.work.remote(range(BATCH)) for _ in range(4)], blocks
+        flying, left = [actor.work.remote(range(images)) for _ in range(4)], blocks
         while flying:
             (done, *_), flying = ray.wait(flying, num_returns=1)
             ray.get(done)
             left -= 1
             if left >= 4:
-                flying.append(actor.work.remote(range(BATCH)))
+                flying.append(actor.work.remote(range(images)))
 
     with ray_of(2):
         actor = ray.remote(Idle).remote()
@@ -172,11 +174,18 @@ def handing_out(blocks: int = 300) -> float:
         return seconds(lambda: through(actor)) / blocks
 
 
-def keeping(run: Path) -> float:
-    """Return the seconds that keeping a block costs, by writing those of a run once more."""
+def keeping(photographs: Path, run: Path, times: int = 20) -> float:
+    """Return the seconds that keeping a block of the plan's size costs."""
+    images = int(ASSUMED["images of a block in the plan"])
+    chosen = {"preprocess": "imagenet224", "encoding": "memory", "edition": "imagenet224", "method": "fast", "seed": 0}
+    dataset = oodometer.open_dataset(photographs)
+    limit = min(images, len(dataset.samples))
+    benchmark = corrupted(dataset, make_protocol(corruptions="imagenet-c", **chosen), limit=limit)
+    step, execution = benchmark.offered[0], Execution.of(images, 2)
+    (stage,) = drive(Cheap(), benchmark, step, cut(benchmark, step, (), execution), execution, lambda _: None)
     store = RunStore(run)
-    parts = list(store.parts("imagenet-c"))
-    return seconds(lambda: [store.write_part("imagenet-c", part) for part in parts]) / len(parts)
+    took = seconds(lambda: [store.write_block("imagenet-c", 0, stage.block) for _ in range(times)]) / times
+    return took * images / limit
 
 
 def size(folder: Path, pattern: str) -> float:
@@ -189,16 +198,16 @@ def measured(photographs: Path, limit: int, rounds: int) -> Figures:
     evaluations = {workers: rates(evaluation, photographs, limit, rounds, workers) for workers in (1, 2)}
     with small_blocks():
         builds = {workers: rates(building, photographs, limit, rounds, workers) for workers in (1, 2)}
-    _, run = evaluation(photographs, limit, 1, None)
-    _, built = building(photographs, BATCH, 1, None)
+    run = evaluation(photographs, limit, 1, None).parents[1]
+    built = building(photographs, BATCH, 1, None).parent
     images = [sample.size for sample in oodometer.open_dataset(photographs).samples]
     return Figures(
         *({workers: found[i] for workers, found in evaluations.items()} for i in range(3)),
         *({workers: found[i] for workers, found in builds.items()} for i in range(3)),
         handing_out=handing_out(),
-        keeping=keeping(run),
-        photograph=statistics.mean(images),
         prediction=size(run / "predictions", "*.parquet") / (limit * CONDITIONS),
+        keeping=keeping(photographs, run),
+        photograph=statistics.mean(images),
         picture=size(built, "*.JPEG") / (BATCH * (CONDITIONS - 1)),
     )
 
@@ -251,7 +260,7 @@ def inputs_table(found: Figures) -> str:
         ["bytes of a picture's prediction in the store", f"{found.prediction:.1f}", "measured"],
         ["bytes of a built picture (JPEG, quality 85)", f"{found.picture:.0f}", "measured"],
         ["milliseconds to hand out a block and take it back", f"{1000 * found.handing_out:.2f}", "measured"],
-        [f"milliseconds to keep a block of {BATCH} images", f"{1000 * found.keeping:.2f}", "measured"],
+        ["milliseconds to keep a block", f"{1000 * found.keeping:.2f}", "measured"],
         *([name, f"{value:,.0f}", "assumed"] for name, value in ASSUMED.items()),
     ]
     return table(["what", "figure", "from"], lines)
@@ -278,8 +287,7 @@ def plan(found: Figures, gpus: int) -> Plan:
     pictures = gpus * speed
     block = images * CONDITIONS
     blocks = pictures / block
-    # The larger part of keeping a block is in its rows, so that it grows with the images.
-    each = found.handing_out + found.keeping * images / BATCH
+    each = found.handing_out + found.keeping
     at_once = math.ceil(whole / images)  # blocks of one model, beyond which more processors have nothing to do
     return Plan(
         gpus=gpus,
@@ -366,8 +374,8 @@ def main() -> None:
     parser.add_argument("--write", type=Path, metavar="PAGE", help="put it into this page, between its marks")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there, too")
     given = parser.parse_args()
-    if given.limit < 2 * BATCH:
-        parser.error(f"--limit must be {2 * BATCH} or more")
+    if given.limit < 6 * BATCH:
+        parser.error(f"--limit must be {6 * BATCH} or more")
     with tempfile.TemporaryDirectory() as folder:
         tempfile.tempdir = folder
         found = measured(given.photographs, given.limit, given.rounds)

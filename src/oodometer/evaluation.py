@@ -11,6 +11,7 @@ import shlex
 import shutil
 import sys
 import tempfile
+import time
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -45,6 +46,9 @@ __all__ = ["evaluate", "evaluate_benchmarks"]
 
 SAME_CONFIDENCE = 0.05
 """By what part two confidences of one model in one picture may differ: the float noise of another batch is below."""
+
+NOTED = 1.0
+"""After how many seconds it is said anew what is known so far, which takes a tenth of one where there is much."""
 
 MOST_VIDEOS = 64
 """How many videos a batch holds at most unless more are asked for: all frames of three blocks are in memory, 1 GB."""
@@ -346,6 +350,7 @@ def _fill(
     running = running_result(benchmark, baseline, earlier)
     meter = Meter(execution.workers)
     held: list[Stage] = []
+    due = time.monotonic()
     for step in steps(store, benchmark, baseline, meter, observer):
         blocks, before = cut(benchmark, step, done, execution), _place_of_examples(store, benchmark)
         by = model.drive if isinstance(model, ReplicatedModel) else functools.partial(drive, model)
@@ -361,7 +366,10 @@ def _fill(
                 _keep(store, benchmark, ready)
                 running.add(ready.block)
             held.clear()
-            observer.note(str(running))
+            if time.monotonic() >= due:
+                observer.note(str(running))
+                due = time.monotonic() + NOTED
+    observer.note(str(running))
     if held:
         unreadable = [skipped for stage in held for skipped in stage.block.skipped]
         raise DatasetError(f"None of the {len(unreadable)} images can be read: {unreadable[0].reason}")
