@@ -1,6 +1,8 @@
 """What the tests on a cluster of several nodes on this machine share."""
 
+import contextlib
 import hashlib
+import subprocess
 import time
 from pathlib import Path
 
@@ -46,6 +48,17 @@ def wait_for(condition, process=None):
         assert process is None or process.poll() is None, "the process ended before"
         assert time.monotonic() < until, "there is no progress"
         time.sleep(0.02)
+
+
+@contextlib.contextmanager
+def started(command, **options):
+    """Start a process, and see that it is gone in the end."""
+    process = subprocess.Popen(command, **options)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait(60)
 
 
 def environment(state):

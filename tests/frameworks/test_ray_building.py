@@ -169,7 +169,7 @@ def test_a_run_over_images_in_a_store_is_that_of_a_folder(images, bucket, nodes,
 
 
 def test_a_store_without_access_is_one_message(images, nodes, bucket, tmp_path):
-    with pytest.raises(oodometer.errors.StoreError, match="s3://nobody/x/manifest.json cannot be read or written"):
+    with pytest.raises(oodometer.errors.StoreError, match=r"s3://nobody/x/manifest\.json cannot be read or written"):
         oodometer.build(images, "s3://nobody/x", cluster=Cluster(nodes.address), workers=1, **OPTIONS)
 
 
@@ -179,9 +179,11 @@ def test_memory_is_of_one_process(build):
 
 
 def test_the_command_says_what_it_does(images, nodes, tmp_path, expected):
-    command = [sys.executable, "-m", "oodometer", "--import", "deadly", "corrupt", str(images), str(tmp_path / "there")]
+    command = [sys.executable, "-m", "oodometer", "--import", "deadly", "corrupt", images.name, str(tmp_path / "there")]
     options = ["-c", "deadly,contrast", "-s", "1,3", "--preprocess", "none", "--workers", "1", "--ray", nodes.address]
-    done = subprocess.run([*command, *options], capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run(
+        [*command, *options], capture_output=True, text=True, check=False, timeout=300, cwd=images.parent
+    )
     assert done.returncode == 0, done.stderr
     assert "96 pictures of 24 images; 96 made now." in done.stdout
     pictures = {name: digest for name, digest in expected.items() if name.endswith(".JPEG")}

@@ -1,13 +1,12 @@
 """Evaluations on a cluster of several nodes give what a single process gives, whatever fails in between."""
 
 import json
-import signal
 import subprocess
 import sys
 
 import numpy as np
 import pytest
-from ray_nodes import photographs, predictions, wait_for
+from ray_nodes import photographs, predictions, started, wait_for
 
 import oodometer
 from oodometer.errors import ArgumentError, DatasetError, ModelError
@@ -111,10 +110,8 @@ def test_a_driver_that_is_killed_is_started_again(evaluated, expected, images, n
     (faults / "gate").touch()
     options = ["--corruptions", "fog", "--preprocess", "none", "--batch-size", "4", "--workers", "1"]
     command = [sys.executable, "-m", "oodometer", "evaluate", FAULTY, "--data", str(images), "-o", str(out), *options]
-    process = subprocess.Popen([*command, "--ray", nodes.address], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    wait_for(lambda: len(list(out.glob("predictions/imagenet-c/*.parquet"))) >= 2, process)
-    process.send_signal(signal.SIGKILL)
-    assert process.wait(60) != 0
+    with started([*command, "--ray", nodes.address], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        wait_for(lambda: len(list(out.glob("predictions/imagenet-c/*.parquet"))) >= 2, process)
     done = {path.name: path.stat().st_mtime_ns for path in out.glob("predictions/imagenet-c/*.parquet")}
     assert len(done) < 6
     (faults / "gate").unlink()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 from collections.abc import Iterable
@@ -26,18 +27,21 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """The corruptions that are not of Oodometer's own, each with its function."""
+    """The corruptions that are not of Oodometer's own, each with its function; and the folder that paths start from."""
 
     corruptions: tuple[Corruption, ...]
+    folder: str
 
     @classmethod
     def of(cls, names: Iterable[str]) -> Carried:
         """Collect what some corruptions need, of which those of the user may be among them."""
         own = set(groups()["own"]) & set(names)
-        return cls(tuple(corruption for name, corruption in REGISTRY.items() if name in own))
+        return cls(tuple(corruption for name, corruption in REGISTRY.items() if name in own), os.getcwd())  # noqa: PTH109
 
     def unpack(self) -> None:
-        """Register what this process does not know yet."""
+        """Register what this process does not know yet, and go where relative paths mean the same."""
+        with contextlib.suppress(OSError):  # then there are none, or what they name is not there
+            os.chdir(self.folder)
         for corruption in self.corruptions:
             if corruption.name not in REGISTRY:
                 register(corruption)

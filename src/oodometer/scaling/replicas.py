@@ -193,8 +193,7 @@ class Replicas:
         """Wait until copies are ready; of those that are, all count for what the run records."""
         for copy in self.copies:
             self._start(copy)
-        while not self._ready:
-            self._await_copies(None)
+        self._await_one()
         until = PATIENCE
         while self._starting and until > 0:
             self._await_copies(1.0)
@@ -291,12 +290,24 @@ class Replicas:
 
     def _wait(self, flying: list[Any]) -> list[Any]:
         """Wait for a block, or for a copy; return the blocks that came back."""
+        if not flying:
+            self._await_one()
+            return []
         done, _ = self.ray.wait([*flying, *self._starting], num_returns=1)
         for ref in [ref for ref in done if ref in self._starting]:
             self._started(ref)
         return [ref for ref in done if ref in flying]
 
-    def _await_copies(self, seconds: float | None) -> None:
+    def _await_one(self) -> None:
+        """Wait until a copy is ready; say so where that takes long, since it may take for ever."""
+        said = False
+        while not self._ready:
+            self._await_copies(PATIENCE)
+            if not self._ready and not said:
+                self.observer.say("The cluster has no worker ready: waiting for one to be started.")
+                said = True
+
+    def _await_copies(self, seconds: float) -> None:
         done, _ = self.ray.wait([*self._starting], num_returns=1, timeout=seconds)
         for ref in done:
             self._started(ref)
@@ -341,8 +352,7 @@ class Replicas:
     def _asked(self, method: str, *given: object) -> Any:  # noqa: ANN401 - what the method returns
         """Call a method of the first copy that lives long enough to answer."""
         while True:
-            while not self._ready:
-                self._await_copies(None)
+            self._await_one()
             copy = self._ready[0]
             result = self._result(getattr(copy.actor, method).remote(self.reference, *given), lost=_LOST)
             if result is not _LOST:
