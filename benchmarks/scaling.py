@@ -1,7 +1,7 @@
 """Measure what a Ray cluster costs over threads on this machine, and plan from it what 1,000 graphics processors need.
 
     python3 -m venv bench && bench/bin/pip install -c constraints-frameworks.txt '.[demo,ray]'
-    bench/bin/python benchmarks/scaling.py PHOTOGRAPHS [--limit 120] [--rounds 3] [--write docs/scaling.md]
+    bench/bin/python benchmarks/scaling.py PHOTOGRAPHS [--limit 96] [--rounds 3] [--write docs/scaling.md]
 
 PHOTOGRAPHS is a folder of class folders named by wnid, best of photographs as large as ImageNet's. The machine should
 be idle, and have two processors at least. What is measured, in this order:
@@ -308,7 +308,7 @@ def plan_table(found: Figures) -> str:
             "one model, min", "all models, h"]  # fmt: skip
     lines: list[list[object]] = [
         [p.gpus, f"{p.pictures:,.0f}", f"{p.cores:,.0f}", f"{p.read / 1e6:,.1f}", f"{p.written / 1e6:,.2f}",
-         f"{p.blocks:.1f}", f"{100 * p.driver:.0f} %", f"{p.minutes:.1f}", f"{p.models:,.1f}"]
+         f"{p.blocks:.1f}", f"{100 * p.driver:.0f} %", f"{p.minutes:.2f}", f"{p.models:,.2f}"]
         for p in (plan(found, gpus) for gpus in PLANNED)
     ]  # fmt: skip
     return table(head, lines)
@@ -369,7 +369,7 @@ def main() -> None:
     """Measure, print Markdown, and write it where it is asked for."""
     parser = argparse.ArgumentParser(description="Measure Ray over threads, and plan from it.")
     parser.add_argument("photographs", type=Path, metavar="PHOTOGRAPHS")
-    parser.add_argument("--limit", type=int, default=120, help="how many photographs")
+    parser.add_argument("--limit", type=int, default=96, help="how many photographs")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--write", type=Path, metavar="PAGE", help="put it into this page, between its marks")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there, too")

@@ -14,7 +14,7 @@ PACKAGE = Path(oodometer.__file__).parent
 LAYERS = [
     {"errors", "families", "progress", "published", "published_results", "shifts"},
     {"arguments"},
-    {"types", "seeding", "continuing", "outfolder", "sharding", "threads", "meter"},
+    {"types", "seeding", "continuing", "outfolder", "sharding", "storage", "threads", "meter"},
     {"textures", "scoring", "sampling"},
     {"corruptions", "datasets", "models", "metrics", "fetching"},
     {"resampling", "perturbations"},
@@ -117,6 +117,8 @@ def test_frameworks_are_imported_by_their_adapter_alone():
         "starlette": {"viewing.app", "viewing.pages"},
         "uvicorn": {"viewing.serving"},
         "lightning": {"training.lightning"},
+        "ray": {"scaling.cluster", "scaling.replicas"},
+        "fsspec": {"storage"},
         "foolbox": set(),
         "jax": set(),
     }
