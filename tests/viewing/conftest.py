@@ -2,9 +2,11 @@
 
 import pytest
 from live import Recorder, photograph
+from starlette.testclient import TestClient
 
 import oodometer
 from oodometer.datasets import imagenet1k
+from oodometer.viewing.app import make_app
 from synthetic_runs import write_run
 
 
@@ -40,18 +42,12 @@ def seen(tmp_path_factory, photographs):
 
 
 @pytest.fixture
-def ask(monkeypatch):
+def ask():
     """Return a function that makes the live page of a folder and gives what asks it, as a browser on this machine."""
-    from starlette.testclient import TestClient
-
-    from oodometer.viewing.app import make_app
-
-    clients = []
 
     def make(root, **options):
-        client = TestClient(make_app(root, **options), base_url="http://127.0.0.1:8765", raise_server_exceptions=True)
+        client = TestClient(make_app(root, **options), base_url="http://127.0.0.1:8765")
         client.headers["accept"] = "text/html"
-        clients.append(client)
         return client
 
     return make
