@@ -26,7 +26,9 @@ from oodometer.store import (
     Skipped,
     Step,
     _plan,
+    _schema,
 )
+from oodometer.store import _rows as rows_of
 from oodometer.types import CLEAN, Condition, LabelSpace, Protocol
 
 SPACE = LabelSpace("custom-7", tuple("abcdefg"), tuple("abcdefg"))
@@ -71,6 +73,41 @@ def _block(images, seed=0, skipped=()):
     logits = {condition: rng.normal(size=(len(images), 7)) for condition in CONDITIONS}
     scores = tuple((c, SPACE.name, score(logits[c], labels, SPACE), None) for c in CONDITIONS)
     return Block(tuple(images), labels, scores, tuple(skipped))
+
+
+@given(st.integers(0, 5), st.lists(st.booleans(), max_size=4), st.integers(0, 2**32 - 1))
+def test_the_rows_are_those_of_a_plain_loop(images, whole, seed):
+    """Of entries about all images, or some; in two label spaces, of which one has fewer than five classes."""
+    import pyarrow as pa
+
+    rng = np.random.default_rng(seed)
+    few = LabelSpace("few", ("a", "b", "c"), ("a", "b", "c"))
+    names = tuple(f"{number}.png" for number in range(images))
+    labels = rng.integers(0, 3, images).astype(np.int32)
+    entries, expected = [], []
+    for condition, all_of_them in zip(CONDITIONS, whole, strict=False):
+        space = SPACE if rng.integers(2) else few
+        rows = None if all_of_them else np.flatnonzero(rng.integers(0, 2, images))
+        taken = np.arange(images) if rows is None else rows
+        scores = score(rng.normal(size=(len(taken), space.width)), labels[taken], space)
+        entries.append((condition, space.name, scores, rows))
+        for place, row in enumerate(taken):
+            expected.append(
+                {
+                    "image": names[row],
+                    "label": int(labels[row]),
+                    "corruption": condition.corruption,
+                    "severity": condition.severity,
+                    "label_space": space.name,
+                    "prediction": int(scores.top[place, 0]),
+                    "top5": scores.top[place].tolist(),
+                    "confidence": float(scores.confidence[place]),
+                    "nll": float(scores.nll[place]),
+                    "brier": float(scores.brier[place]),
+                }
+            )
+    found = rows_of(Block(names, labels, tuple(entries)))
+    assert found.equals(pa.Table.from_pylist(expected, schema=_schema()))
 
 
 def test_a_block_comes_back_as_it_went(tmp_path):

@@ -411,10 +411,7 @@ class RunStore:
 
     def write_block(self, benchmark: str, place: int, block: Block) -> None:
         """Write one block of predictions atomically; ``place`` is where it begins in the seeded order."""
-        import pyarrow as pa
-
-        rows = pa.Table.from_pydict(_columns(block), schema=_schema())
-        self.write_part(benchmark, Part(f"{place:08d}", rows, block.skipped))
+        self.write_part(benchmark, Part(f"{place:08d}", _rows(block), block.skipped))
 
     def write_part(self, benchmark: str, part: Part) -> None:
         """Write one file of predictions atomically, as this run's own."""
@@ -603,23 +600,33 @@ def _schema(version: int = FORMAT) -> Any:  # noqa: ANN401 - pyarrow publishes n
     )
 
 
-def _columns(block: Block) -> dict[str, Any]:
-    """Lay out a block as the columns of the file, condition by condition."""
-    columns: dict[str, list[Any]] = {name: [] for name in _schema().names}
-    everything = np.arange(len(block.images))
-    for condition, space, scores, rows in block.scores:
-        taken = everything if rows is None else rows
-        columns["image"] += [block.images[i] for i in taken]
-        columns["label"] += block.labels[taken].tolist()
-        columns["corruption"] += [condition.corruption] * len(taken)
-        columns["severity"] += [condition.severity] * len(taken)
-        columns["label_space"] += [space] * len(taken)
-        columns["prediction"] += scores.top[:, 0].tolist()
-        columns["top5"] += scores.top.tolist()
-        columns["confidence"] += scores.confidence.tolist()
-        columns["nll"] += scores.nll.tolist()
-        columns["brier"] += scores.brier.tolist()
-    return columns
+def _rows(block: Block) -> Any:  # noqa: ANN401 - pyarrow publishes no types
+    """Lay out a block as the rows of the file, condition by condition; by whole columns, for one process keeps all."""
+    import pyarrow as pa
+
+    if not block.scores:
+        return _schema().empty_table()
+    conditions, spaces, scores, chosen = zip(*block.scores, strict=True)
+    taken = [np.arange(len(block.images)) if rows is None else rows for rows in chosen]
+    counts = [len(rows) for rows in taken]
+    at_image, at_entry = np.concatenate(taken), pa.array(np.repeat(np.arange(len(taken)), counts))
+    ends = np.cumsum(np.repeat([found.top.shape[1] for found in scores], counts))
+    columns = [
+        pa.array(block.images, pa.string()).take(pa.array(at_image)),
+        pa.array(block.labels[at_image], pa.int32()),
+        pa.array([condition.corruption for condition in conditions], pa.string()).take(at_entry),
+        pa.array([condition.severity for condition in conditions], pa.int8()).take(at_entry),
+        pa.array(spaces, pa.string()).take(at_entry),
+        pa.array(np.concatenate([found.top[:, 0] for found in scores]), pa.int32()),
+        pa.ListArray.from_arrays(
+            pa.array(np.append(0, ends), pa.int32()),
+            pa.array(np.concatenate([found.top.ravel() for found in scores]), pa.int32()),
+        ),
+        pa.array(np.concatenate([found.confidence for found in scores]), pa.float32()),
+        pa.array(np.concatenate([found.nll for found in scores]), pa.float32()),
+        pa.array(np.concatenate([found.brier for found in scores]), pa.float32()),
+    ]
+    return pa.Table.from_arrays(columns, schema=_schema())
 
 
 def _dense(rows: Any, where: Path, *, gaps: bool) -> Table:  # noqa: ANN401 - pyarrow publishes no types
