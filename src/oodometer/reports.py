@@ -10,15 +10,15 @@ from typing import Any
 import msgspec
 
 from oodometer import arguments
-from oodometer.comparison import compare
+from oodometer.comparison import Comparison, compare
 from oodometer.errors import ArgumentError
 from oodometer.metrics import BaselineSpec
 from oodometer.outfolder import write_atomically
-from oodometer.report import results
+from oodometer.report import Summary, results
 from oodometer.report.html import page_html
 from oodometer.run import Run
 
-__all__ = ["write_reports"]
+__all__ = ["report_page", "write_reports"]
 
 
 def write_reports(
@@ -51,12 +51,8 @@ def write_reports(
     StoreError
         If nothing of a run has been measured yet, or a file cannot be written.
     """
-    if not runs:
-        raise ArgumentError("A report needs a run at least.")
     root = arguments.path("The folder of the report", folder)
-    compared = compare(list(runs), baseline=baseline) if len(runs) > 1 else None
-    spec = runs[0].manifest.baseline if baseline is None and compared is not None else baseline
-    summaries = [run.summary("none" if spec is None and compared is not None else spec) for run in runs]
+    summaries, compared = _read(runs, baseline)
     name, numbers = ("results", results(summaries[0])) if compared is None else ("comparison", compared.results())
     files = [root / "report.html", root / f"{name}.json"]
     write_atomically(files[0], page_html(*summaries, compared=compared).encode())
@@ -66,6 +62,23 @@ def write_reports(
 
         files += write_figures(summaries, root / "figures", compared)
     return files
+
+
+def report_page(runs: Sequence[Run], baseline: BaselineSpec = None) -> str:
+    """Return the page of the report alone; arguments and errors as of ``write_reports``, which writes it."""
+    summaries, compared = _read(runs, baseline)
+    return page_html(*summaries, compared=compared)
+
+
+def _read(runs: Sequence[Run], baseline: BaselineSpec) -> tuple[list[Summary], Comparison | None]:
+    """Read what runs say, and how several of them differ, all relative to one baseline."""
+    if not runs:
+        raise ArgumentError("A report needs a run at least.")
+    if len(runs) == 1:
+        return [runs[0].summary(baseline)], None
+    compared = compare(runs, baseline)
+    spec = runs[0].manifest.baseline if baseline is None else baseline
+    return [run.summary("none" if spec is None else spec) for run in runs], compared
 
 
 def _json(content: dict[str, Any]) -> bytes:

@@ -84,8 +84,8 @@ def test_from_the_index_to_a_comparison(live):
     live.check("[aria-label='Compare two']")
     live.click("button")
     live.wait_for_url(re.compile("compare"))
-    assert live.inner_text("h1") == "Comparison"
-    row = live.inner_text("tr:has-text('gaussian noise')").split()
+    assert live.inner_text("h1") == "2 models compared"
+    row = live.get_by_role("region", name="B less A").locator("tr:has-text('gaussian noise')").inner_text().split()
     assert (row[2], row[-1]) == ("0.0", "1.000")  # as it is a model and itself
     assert fits(live)
     live.go_back()

@@ -115,12 +115,13 @@ def test_a_comparison_has_the_numbers_of_the_api(ask, two_runs):
     found = compare([two_runs / "deep" / "b", two_runs / "a"])
     for side in found.runs:
         for one in (side.clean_error, side.mean_error, side.mce):
-            assert f'<b>{percent(one.value)}</b> <span class="ends">{interval(one)}</span>' in page
+            assert f"95 % interval {interval(one)}" in page
+            assert f"{percent(one.value)} <span" in page
     (pair,) = found.pairs
-    assert f"<b>{percent(pair.mce.value)}</b>" in page
-    for row in pair.corruptions:
-        assert row.name.replace("_", " ") in page
-        assert f"<b>{percent(row.difference.value)}</b>" in page
+    rows = {row.name.replace("_", " "): row.difference for row in pair.corruptions} | {"mCE": pair.mce}
+    for name, difference in rows.items():
+        cells = f'<td>{percent(difference.value)}</td><td class="ends">{interval(difference)}</td>'
+        assert f'<th scope="row"><bdi>{name}</bdi></th>{cells}' in page
 
 
 @pytest.mark.parametrize(

@@ -30,12 +30,13 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from oodometer.comparison import compare
 from oodometer.errors import ArgumentError, OodometerError
 from oodometer.models import ModelOptions
 from oodometer.report.facts import facts
 from oodometer.report.headlines import headlines
 from oodometer.report.html import page_html
+from oodometer.reports import report_page
+from oodometer.run import Run
 from oodometer.showing import Asker
 from oodometer.types import Condition
 from oodometer.viewing.folder import TITLES, Runs, Viewed
@@ -115,10 +116,11 @@ class _Views:
             raise HTTPException(404, f"There is no run {unknown[0]!r} here.")
         chosen = [there[token] for token in dict.fromkeys(tokens)]
         try:
-            found, reason = compare([run.store.path for run in chosen]), ""
+            if len(chosen) < 2:
+                raise ArgumentError("A comparison needs at least two runs.")
+            return _styled(report_page([Run(run.store.path) for run in chosen]))
         except OodometerError as error:
-            found, reason = None, str(error)
-        return page("compare.html", chosen=chosen, found=found, reason=reason)
+            return page("refused.html", chosen=chosen, reason=str(error))
 
     def run(self, request: Request) -> Response:
         run = self._run(request)
@@ -135,9 +137,7 @@ class _Views:
         )
 
     def report(self, request: Request) -> Response:
-        """Return the report as its own page, which has styles, and perhaps scripts, within itself."""
-        text = self._report(self._run(request))
-        return HTMLResponse(text, headers={"content-security-policy": _policy_of(text)})
+        return _styled(self._report(self._run(request)))
 
     def outcomes(self, request: Request) -> Response:
         run, found = self._set(request)
@@ -318,6 +318,11 @@ def _message(request: Request, status: int, text: str, headers: Mapping[str, str
     if "text/html" in request.headers.get("accept", ""):
         return page("message.html", status=status, headers=headers, text=text)
     return JSONResponse({"error": text}, status, headers)
+
+
+def _styled(text: str) -> Response:
+    """Answer with a report, which has its styles and its script within itself."""
+    return HTMLResponse(text, headers={"content-security-policy": _policy_of(text)})
 
 
 def _policy_of(text: str) -> str:
