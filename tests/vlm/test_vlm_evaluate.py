@@ -241,7 +241,9 @@ def test_the_cost_counts_every_label_space(serve, of_imagenet, told):
     assert found.accuracy_unmasked is not None
     assert "Unmapped answers, renditions" in str(run.table())
     assert run.summary().corruptions.baseline is None
-    assert "nan" not in run.report().read_text().replace("banan", "").lower()
+    # Whatever letters the pictures and the script come to are not said.
+    page = re.sub(r"base64,[^\"]*|<script>.*?</script>|sha256-[^\"']*", "", run.report().read_text(), flags=re.DOTALL)
+    assert "nan" not in page.replace("banan", "").lower()
 
 
 SCRIPT = """

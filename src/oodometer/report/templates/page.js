@@ -4,7 +4,7 @@
 function sortKey(row, column) {
   const cell = row.cells[column], text = cell.dataset.value ?? cell.textContent.trim();
   const number = parseFloat(text.replace(/,/g, ""));
-  return { text, number: /^[-<]?[\d.]/.test(text) && !isNaN(number) ? number : null };
+  return { text, number: /^[-<]?[\d.]/.test(text) && Number.isFinite(number) ? number : null };
 }
 
 function compareRows(one, other, way) {
