@@ -221,3 +221,21 @@ def test_a_run_without_labels_has_curves_of_changes(tmp_path):
     page = page_html(summary)
     assert "Where does it change its mind?" in page
     assert "Can its confidence be believed?" not in page
+
+
+@pytest.mark.parametrize(
+    "name", ["toString", "constructor", "__proto__", "datum.x", "]; alert(1)//", "100%", "</text>"]
+)
+def test_no_name_of_a_corruption_breaks_a_chart(tmp_path, name):
+    conditions = (CLEAN, *(Condition(one, severity) for one in (name, "fog") for severity in range(1, 6)))
+    stores = [
+        write_run(tmp_path / run, conditions=conditions, error=error, model=name)
+        for run, error in (("a", 0.4), ("b", 0.6))
+    ]
+    summaries = [summarize(store) for store in stores]
+    compared = compare([store.path for store in stores])
+    assert {panel for panel, _ in page_charts(lettered(summaries), compared).curves} == {name, "fog"}
+    write_figures(summaries, tmp_path / "figures", compared)
+    for figure in ("curves", "heat-A", "differences-A-B"):
+        words = [text.text for text in ET.parse(tmp_path / "figures" / f"{figure}.svg").getroot().iter(f"{SVG}text")]
+        assert name.replace("_", " ").strip() in [word and word.strip() for word in words]

@@ -15,10 +15,13 @@ from oodometer.report import heat
 from oodometer.report.panels import Bar, Panel, Point, Series
 from oodometer.report.words import in_order, percent, spaced
 
-__all__ = ["SHAPES", "Style", "bar_chart", "curve_chart", "diagram_chart", "heat_chart"]
+__all__ = ["SHAPES", "Style", "bar_chart", "curve_chart", "diagram_chart", "heat_chart", "title_of"]
 
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left")
 """Of the points of a series, so that colour is never the only thing that tells series apart."""
+
+_BARE = {"grid": False, "ticks": False, "domain": False}
+"""Of an axis of names, which needs no lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,16 +113,14 @@ def heat_chart(rows: Sequence[tuple[str, Sequence[Estimate]]], style: Style) -> 
     style
         How it looks.
     """
-    names = [spaced(name) for name, _ in rows]
     values = [
-        {"name": name, "severity": severity, "words": percent(e.value), "step": heat.step(e.value)}
-        for name, (_, estimates) in zip(names, rows, strict=True)
+        {"row": str(row), "severity": severity, "words": percent(e.value), "step": heat.step(e.value)}
+        for row, (_, estimates) in enumerate(rows)
         for severity, e in zip(SEVERITIES, estimates, strict=True)
     ]
-    axis = {"grid": False, "ticks": False, "domain": False}
     base = alt.Chart(alt.Data(values=values)).encode(
-        x=alt.X("severity:O", title="severity", axis=alt.Axis(**axis, labelAngle=0, orient="top")),
-        y=alt.Y("name:N", sort=names, title=None, axis=alt.Axis(**axis, labelLimit=200)),
+        x=alt.X("severity:O", title="severity", axis=alt.Axis(**_BARE, labelAngle=0, orient="top")),
+        y=_by_row([spaced(name) for name, _ in rows]),
     )
     steps = list(range(len(heat.LIGHT)))
     colours = (alt.Scale(domain=steps, range=[pair[k] for pair in heat.LIGHT]) for k in (0, 1))
@@ -141,17 +142,28 @@ def bar_chart(bars: Sequence[Bar], style: Style, quantity: str) -> alt.LayerChar
     quantity
         What the axis is called.
     """
-    names = [in_order(bar.name) for bar in bars]
-    rows = [_row(Point(0, bar.estimate, bar.words)) | {"name": name} for bar, name in zip(bars, names, strict=True)]
-    base = alt.Chart(alt.Data(values=rows)).encode(
-        y=alt.Y("name:N", sort=names, title=None, axis=alt.Axis(grid=False, ticks=False, domain=False, labelLimit=200))
-    )
+    rows = [_row(Point(0, bar.estimate, bar.words)) | {"row": str(row)} for row, bar in enumerate(bars)]
+    base = alt.Chart(alt.Data(values=rows)).encode(y=_by_row([bar.name for bar in bars]))
     colour = style.series[0]
     x = alt.X("value:Q", title=quantity, scale=alt.Scale(zero=True))
     zero = alt.Chart(alt.Data(values=[{"value": 0}])).mark_rule(color=style.soft, aria=False).encode(x=x)
     ranges = base.mark_rule(color=colour, opacity=0.5, strokeWidth=4, aria=False).encode(x="low:Q", x2="high:Q")
     points = base.mark_point(color=colour, fill=colour, size=40).encode(x=x, description="words:N")
     return alt.layer(zero, ranges, points).properties(width=1.4 * style.width, height=alt.Step(1.7 * style.font_size))
+
+
+def title_of(name: str) -> alt.TitleParams:
+    """Make a name from outside the title of a chart.
+
+    Vega fails at a text in the description of a chart that all objects of JavaScript have a property of, such as
+    ``toString``. So there it has a sign before it, which an expression cuts off.
+
+    Parameters
+    ----------
+    name
+        The name.
+    """
+    return alt.TitleParams(text=alt.expr(f"substring({json.dumps(f'={in_order(name)}')}, 1)"))
 
 
 def _base(series: Sequence[Series], style: Style, *, percent_x: bool = False) -> alt.Chart:
@@ -164,6 +176,17 @@ def _base(series: Sequence[Series], style: Style, *, percent_x: bool = False) ->
     )
 
 
+def _by_row(names: Sequence[str]) -> alt.Y:
+    """Put rows below each other; they are known by their numbers, as series are, and shown by their names."""
+    axis = alt.Axis(**_BARE, labelLimit=200, labelExpr=_named(names))
+    return alt.Y("row:N", sort=[str(row) for row in range(len(names))], title=None, axis=axis)
+
+
+def _named(titles: Sequence[str]) -> str:
+    """Write the expression of Vega by which a number is shown as the title that has that place."""
+    return f"substring({json.dumps([f'={in_order(title)}' for title in titles])}[toNumber(datum.value)], 1)"
+
+
 def _by_series(series: Sequence[Series], values: Sequence[str]) -> alt.Scale:
     """Give each series a value; they are known by their numbers, since titles come from outside and may be equal."""
     return alt.Scale(domain=[str(k) for k in range(len(series))], range=list(values))
@@ -173,8 +196,9 @@ def _legend(series: Sequence[Series], style: Style) -> alt.Legend | None:
     """Write the titles of the series beside the chart, if the style wants them there."""
     if not style.alone or len(series) < 2:
         return None
-    titles = json.dumps([in_order(one.title)[:60] for one in series])
-    return alt.Legend(title=None, orient="bottom", symbolOpacity=1, labelExpr=f"{titles}[toNumber(datum.value)]")
+    return alt.Legend(
+        title=None, orient="bottom", symbolOpacity=1, labelExpr=_named([one.title[:60] for one in series])
+    )
 
 
 def _row(point: Point, scale: float = 1) -> dict[str, object]:

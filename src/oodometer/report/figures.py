@@ -11,7 +11,7 @@ from typing import Any
 import altair as alt
 
 from oodometer.outfolder import write_atomically
-from oodometer.report.charts import Style, bar_chart, curve_chart, diagram_chart, heat_chart
+from oodometer.report.charts import Style, bar_chart, curve_chart, diagram_chart, heat_chart, title_of
 from oodometer.report.differences import Numbers
 from oodometer.report.page import lettered
 from oodometer.report.panels import OfRun, Panel, bars, curves, diagrams, shares
@@ -101,7 +101,7 @@ def _grid(panels: Sequence[Panel], quantity: str) -> alt.ConcatChart:
     charts = [
         curve_chart(
             panel, PAPER, "severity" if k >= below else None, quantity if k % COLUMNS == 0 else None
-        ).properties(title=spaced(panel.name))
+        ).properties(title=title_of(spaced(panel.name)))
         for k, panel in enumerate(panels)
     ]
     return alt.concat(*charts, columns=COLUMNS, spacing=10)
