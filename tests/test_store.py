@@ -3,9 +3,11 @@
 import errno
 import itertools
 import os
+from dataclasses import replace
 
 import msgspec
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,6 +32,7 @@ from oodometer.store import (
 )
 from oodometer.store import _rows as rows_of
 from oodometer.types import CLEAN, Condition, LabelSpace, Protocol
+from synthetic_runs import write_run
 
 SPACE = LabelSpace("custom-7", tuple("abcdefg"), tuple("abcdefg"))
 CONDITIONS = (CLEAN, Condition("fog", 1), Condition("fog", 2), Condition("contrast", 1))
@@ -477,3 +480,58 @@ def test_steps_come_back_as_they_went(tmp_path):
     (tmp_path / "steps" / "imagenet-c.json").write_bytes(b"[{]")
     with pytest.raises(StoreError, match="damaged"):
         store.steps("imagenet-c")
+
+
+@pytest.mark.parametrize("name", ["../../elsewhere", "/elsewhere", "", "imagenet-p/..", "a\0b", "a\\..\\b"])
+def test_a_benchmark_whose_name_leads_elsewhere_is_refused(tmp_path, name):
+    store = write_run(tmp_path / "run")
+    manifest = store.read_manifest()
+    store.write_manifest(replace(manifest, benchmarks=(replace(manifest.benchmarks[0], name=name),)))
+    with pytest.raises(StoreError, match="cannot be the name of a benchmark"):
+        store.read_manifest()
+
+
+@pytest.mark.parametrize(
+    ("changed", "fault"),
+    [
+        ({"label_spaces": ()}, "no label space"),
+        ({"class_names": ("one",)}, "1000 classes with 1 names"),
+        (None, "a benchmark twice"),
+    ],
+)
+def test_a_manifest_that_cannot_be_is_refused(tmp_path, changed, fault):
+    store = write_run(tmp_path / "run")
+    manifest = store.read_manifest()
+    record = manifest.benchmarks[0]
+    store.write_manifest(
+        replace(manifest, benchmarks=(record, record) if changed is None else (replace(record, **changed),))
+    )
+    with pytest.raises(StoreError, match=fault):
+        store.read_manifest()
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("label", 1000),
+        ("label", -7),
+        ("label", None),
+        ("image", None),
+        ("confidence", None),
+        ("top5", [1000, 1, 2, 3, 4]),
+        ("top5", [1, 2]),
+        ("top5", []),
+        ("top5", [1, 2, 3, 4, None]),
+        ("top5", None),
+    ],
+)
+def test_rows_that_no_evaluation_writes_are_refused(tmp_path, column, value):
+    store = write_run(tmp_path / "run", images=4)
+    (part,) = store.parts("imagenet-c")
+    values = part.rows[column].to_pylist()
+    values[1] = value
+    at = part.rows.schema.get_field_index(column)
+    field = part.rows.schema.field(column)
+    store.write_part("imagenet-c", replace(part, rows=part.rows.set_column(at, field, pa.array(values, field.type))))
+    with pytest.raises(StoreError, match="no predictions of this run"):
+        store.table("imagenet-c", "imagenet-1k")

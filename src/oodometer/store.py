@@ -54,7 +54,7 @@ from oodometer.errors import MetricError, StoreError
 from oodometer.outfolder import LOCK, TEMPORARY, mapped_errors, write_atomically
 from oodometer.scoring import Scores
 from oodometer.sharding import Cut
-from oodometer.types import UNLABELLED, Condition, Protocol
+from oodometer.types import UNLABELLED, UNMAPPED, Condition, Protocol
 
 __all__ = [
     "ANSWERS",
@@ -373,9 +373,13 @@ class RunStore:
                 "Read it with the version named in its environment, or upgrade."
             )
         try:
-            return msgspec.json.decode(raw, type=Manifest)
+            manifest = msgspec.json.decode(raw, type=Manifest)
         except msgspec.ValidationError as error:
             raise StoreError(f"{self.manifest_path} does not describe a run: {error}.") from error
+        fault = _fault_of(manifest)
+        if fault:
+            raise StoreError(f"{self.manifest_path} does not describe a run: {fault}.")
+        return manifest
 
     def write_manifest(self, manifest: Manifest) -> None:
         """Write the manifest atomically; also makes the folder."""
@@ -463,6 +467,7 @@ class RunStore:
         ]
         rows = pa.concat_tables(parts) if parts else _schema().empty_table()
         record = self.read_manifest().benchmark(benchmark) if parts else None
+        _check_whole(rows, self._folder(benchmark), None if record is None else len(record.classes))
         return _dense(rows, self._folder(benchmark), gaps=record is not None and record.design is not None)
 
     def write_steps(self, benchmark: str, steps: Sequence[Step]) -> None:
@@ -567,6 +572,22 @@ class RunStore:
         return hashlib.sha256(msgspec.json.encode(_plan(self.read_manifest()))).hexdigest()
 
 
+def _fault_of(manifest: Manifest) -> str:
+    """Say what in a manifest of the right form cannot be; empty if nothing."""
+    names = [record.name for record in manifest.benchmarks]
+    if len(set(names)) < len(names):
+        return "it has a benchmark twice"
+    for record in manifest.benchmarks:
+        # It becomes a part of paths, and whoever passes runs on is not to choose the folders of who merges them.
+        if not {"", ".", ".."}.isdisjoint(record.name.replace("\\", "/").split("/")) or "\0" in record.name:
+            return f"{record.name!r} cannot be the name of a benchmark"
+        if not record.label_spaces:
+            return f"the benchmark {record.name} has no label space"
+        if len(record.classes) != len(record.class_names):
+            return f"the benchmark {record.name} has {len(record.classes)} classes with {len(record.class_names)} names"
+    return ""
+
+
 def _skipped(file: Any) -> list[Skipped]:  # noqa: ANN401 - pyarrow publishes no types
     """Read which images of a block could not be read."""
     return [Skipped(s["image"], s["reason"]) for s in json.loads(file.schema.metadata[b"oodometer.skipped"])]
@@ -627,6 +648,21 @@ def _rows(block: Block) -> Any:  # noqa: ANN401 - pyarrow publishes no types
         pa.array(np.concatenate([found.brier for found in scores]), pa.float32()),
     ]
     return pa.Table.from_arrays(columns, schema=_schema())
+
+
+def _check_whole(rows: Any, where: Path, classes: int | None) -> None:  # noqa: ANN401 - pyarrow publishes no types
+    """Refuse rows that no evaluation writes: without a value, or of classes that there are not."""
+    import pyarrow.compute as pc
+
+    best = pc.list_flatten(rows["top5"])
+    positions = [*(pc.min_max(values).as_py() for values in (rows["label"], best) if len(values))]
+    if (
+        any(column.null_count for column in (*rows.columns, best))
+        or pc.count_distinct(pc.list_value_length(rows["top5"])).as_py() > 1
+        or len(best) < len(rows)
+        or any(found["min"] < UNMAPPED or (classes is not None and found["max"] >= classes) for found in positions)
+    ):
+        raise StoreError(f"{where} holds rows that are no predictions of this run: a file was changed.")
 
 
 def _dense(rows: Any, where: Path, *, gaps: bool) -> Table:  # noqa: ANN401 - pyarrow publishes no types
