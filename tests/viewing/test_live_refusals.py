@@ -260,6 +260,32 @@ def test_no_more_is_read_than_is_taken_whatever_an_upload_says_of_its_length():
     assert len(sent) == 6
 
 
+def test_an_upload_that_does_not_end_keeps_no_other_waiting(two_runs):
+    app, begun, sent = make_app(two_runs), asyncio.Event(), []
+    headers = [(b"host", b"localhost"), (b"content-type", b"application/octet-stream")]
+    scope = {"type": "http", "method": "POST", "path": "/playground/uploads", "query_string": b"", "headers": headers}
+
+    async def stuck():
+        begun.set()
+        await asyncio.Event().wait()
+
+    async def whole():
+        return {"type": "http.request", "body": encoded(photograph(1)), "more_body": False}
+
+    async def keep(message):
+        sent.append(message)
+
+    async def both():
+        first = asyncio.create_task(app(dict(scope), stuck, keep))
+        await begun.wait()
+        await asyncio.wait_for(app(dict(scope), whole, keep), timeout=60)
+        first.cancel()
+        await asyncio.gather(first, return_exceptions=True)
+
+    asyncio.run(both())
+    assert [message["status"] for message in sent if message["type"] == "http.response.start"] == [200]
+
+
 @pytest.mark.parametrize(
     "kind", ["multipart/form-data; boundary=x", "application/x-www-form-urlencoded", "text/plain", "image/png", None]
 )

@@ -252,8 +252,8 @@ class _Play:
         """Take the bytes of a file as they are, declared as what no page elsewhere may send without asking."""
         if request.headers.get("content-type") != "application/octet-stream":
             raise HTTPException(415, "An upload is the bytes of a file, as application/octet-stream.")
+        content = await _at_most(request, MOST_BYTES)
         async with self._uploading:  # one at a time: a picture at the bound takes some hundred megabytes
-            content = await _at_most(request, MOST_BYTES)
             token = await run_in_threadpool(self._playground.upload, content)
         return JSONResponse({"image": token})
 
