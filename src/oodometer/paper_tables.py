@@ -31,7 +31,7 @@ from oodometer.report import Summary
 from oodometer.report.layout import safe_text, table_grid
 from oodometer.report.notebook import notebook_html
 from oodometer.report.summary import BaselineName, Corruptions, Renditions
-from oodometer.report.words import UNDEFINED, one_line, percent, spreadsheet_cell
+from oodometer.report.words import UNDEFINED, one_line, percent, spreadsheet_cell, told_apart
 from oodometer.run import Run
 from oodometer.types import Protocol
 
@@ -295,13 +295,8 @@ def _has_errors(run: Run) -> bool:
 
 def _names(runs: Sequence[Run]) -> list[str]:
     """Name each run by its model, and by its folder too where that is not enough, or its path where that is not."""
-    models = names = [run.manifest.model.name for run in runs]
-    for folders in ([run.path.name for run in runs], [run.path for run in runs]):
-        names = [
-            f"{model} ({folder})" if names.count(name) > 1 else name
-            for name, model, folder in zip(names, models, folders, strict=True)
-        ]
-    return names
+    models = [run.manifest.model.name for run in runs]
+    return told_apart(models, [run.path.name for run in runs], [str(run.path) for run in runs])
 
 
 def _of_c(names: Sequence[str], summaries: Sequence[Summary]) -> PaperTable | None:

@@ -1,5 +1,6 @@
 """The charts say what the summaries say, wherever their numbers are read: in the data, the SVG and the files."""
 
+import itertools
 import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
@@ -170,6 +171,54 @@ def test_figures_are_svg_and_png_of_the_same_chart(two, tmp_path):
             )
     # A page of two columns has a text 6.75 inches wide; pixels of SVG are 1/96 inch.
     assert float(ET.parse(tmp_path / "figures" / "curves.svg").getroot().get("width")) <= 6.75 * 96 * 1.1
+
+
+@pytest.fixture(scope="module")
+def nine(tmp_path_factory):
+    """Write nine runs: more than there are colours, of models of one name, and of one with a long name."""
+    place = tmp_path_factory.mktemp("nine")
+    models = ("one", "one", "a long name " * 20, *("one",) * 5, "last")
+    stores = [
+        write_run(place / f"run{k}", model=model, images=4, renditions=4, pictures=CELLS[:2])
+        for k, model in enumerate(models)
+    ]
+    return [summarize(store) for store in stores], compare([store.path for store in stores])
+
+
+def test_models_of_one_name_have_their_folders_beside_it(nine):
+    names = [run.name for run in lettered(*nine)]
+    assert names[:2] == ["one (run0)", "one (run1)"]
+    assert names[8] == "last"
+    said = page_html(*nine[0], compared=nine[1])
+    assert all(said.count(f">{name}</bdi>") > 1 for name in (*names[:2], "last"))
+
+
+def test_no_two_of_many_series_look_the_same(nine):
+    source = page_html(*nine[0], compared=nine[1])
+    key = source[source.index('<ul class="key">') :].partition("</ul>")[0]
+    marks = re.findall(r'<path fill="(.+?)" d="(.+?)"', key)
+    assert len(marks) == len(set(marks)) == 9
+    _, chart = page_charts(lettered(*nine), None).curves[0]
+    points = ET.fromstring(chart).iter(f"{SVG}path")
+    drawn = {(one.get("fill"), one.get("d")) for one in points if one.get("aria-roledescription") == "point"}
+    assert len(drawn) == 9
+
+
+def test_a_legend_that_is_too_wide_begins_another_line(nine, tmp_path):
+    write_figures(nine[0], tmp_path, nine[1])
+    root = ET.parse(tmp_path / "curves.svg").getroot()
+    assert float(root.get("width")) <= 6.75 * 96 * 1.1
+    words = [text.text for text in root.iter(f"{SVG}text")]
+    assert all(f"{run.letter}: {run.name}"[:60] in words for run in lettered(*nine))
+
+
+def test_regions_have_names_of_their_own_and_headings_leave_no_level_out(nine):
+    source = page_html(*nine[0], compared=nine[1])
+    names = re.findall(r'role="region" aria-label="(.*?)"', source)
+    assert len(names) == len(set(names)) > 30
+    levels = [int(level) for level in re.findall(r"<h([1-6])", source)]
+    assert levels[0] == 1
+    assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
 
 
 def test_the_map_of_colours_has_every_number(two, tmp_path):

@@ -20,6 +20,9 @@ __all__ = ["SHAPES", "Style", "bar_chart", "curve_chart", "diagram_chart", "heat
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left")
 """Of the points of a series, so that colour is never the only thing that tells series apart."""
 
+_TEXT_WIDTH = 6.75 * 96
+"""Of a page of two columns, 6.75 inches, in pixels of SVG; a legend that is wider begins another line."""
+
 _BARE = {"grid": False, "ticks": False, "domain": False}
 """Of an axis of names, which needs no lines."""
 
@@ -196,9 +199,11 @@ def _legend(series: Sequence[Series], style: Style) -> alt.Legend | None:
     """Write the titles of the series beside the chart, if the style wants them there."""
     if not style.alone or len(series) < 2:
         return None
-    return alt.Legend(
-        title=None, orient="bottom", symbolOpacity=1, labelExpr=_named([one.title[:60] for one in series])
-    )
+    titles = [one.title[:60] for one in series]
+    # Letters of such fonts are 0.6 of their size wide or less, most of them; a symbol with the room about it is as 4.
+    widest = style.font_size * (0.6 * max(map(len, titles)) + 4)
+    columns = max(1, int(_TEXT_WIDTH / widest))
+    return alt.Legend(title=None, orient="bottom", columns=columns, symbolOpacity=1, labelExpr=_named(titles))
 
 
 def _row(point: Point, scale: float = 1) -> dict[str, object]:
@@ -208,7 +213,8 @@ def _row(point: Point, scale: float = 1) -> dict[str, object]:
 
 
 def _points(base: alt.Chart, y: alt.Y, series: Sequence[Series]) -> alt.Chart:
-    shapes = [SHAPES[one.place % len(SHAPES)] for one in series]
+    # Colours begin again after as many series as there are shapes; the shapes then move on by one, so that both differ.
+    shapes = [SHAPES[(one.place + one.place // len(SHAPES)) % len(SHAPES)] for one in series]
     return base.mark_point(filled=True, size=28, opacity=1).encode(
         y=y, shape=alt.Shape("series:N", scale=_by_series(series, shapes), legend=None), description="words:N"
     )

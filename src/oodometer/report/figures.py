@@ -64,7 +64,7 @@ def write_figures(
         If a file cannot be written.
     """
     written = []
-    for name, chart in _charts(lettered(summaries), compared):
+    for name, chart in _charts(lettered(summaries, compared), compared):
         finished = PAPER.finished(chart)
         text, picture = io.StringIO(), io.BytesIO()
         finished.save(text, format="svg")

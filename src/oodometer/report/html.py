@@ -39,7 +39,7 @@ def page_html(*summaries: Summary, compared: Numbers | None = None) -> str:
     compared
         How several differ.
     """
-    runs = lettered(summaries)
+    runs = lettered(summaries, compared)
     every = cells(runs)
     worst, best = extremes(every)
     script = _file("page.js")

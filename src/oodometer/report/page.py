@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from oodometer.published_results import PUBLISHED, PublishedResult
-from oodometer.report.differences import letter
+from oodometer.report.differences import Numbers, letter
 from oodometer.report.headlines import Headline, headlines
 from oodometer.report.panels import OfRun
 from oodometer.report.summary import Corruptions, Renditions, Strip, Summary
+from oodometer.report.words import told_apart
 
 __all__ = [
     "Card",
@@ -53,16 +54,23 @@ class PublishedRow:
     published: PublishedResult | None
 
 
-def lettered(summaries: Sequence[Summary]) -> tuple[OfRun, ...]:
+def lettered(summaries: Sequence[Summary], compared: Numbers | None = None) -> tuple[OfRun, ...]:
     """Give several runs the letters by which the page calls them, as ``compare`` does; a single one has none.
 
     Parameters
     ----------
     summaries
         What the runs say, in their order.
+    compared
+        How several differ; it knows the folders of the runs, which tell models of one name apart.
     """
     several = len(summaries) > 1
-    return tuple(OfRun(letter(k) if several else "", k, summary) for k, summary in enumerate(summaries))
+    models = [summary.model.name for summary in summaries]
+    names = models if compared is None else told_apart(models, [run.folder for run in compared.runs])
+    return tuple(
+        OfRun(letter(k) if several else "", k, summary, name)
+        for k, (summary, name) in enumerate(zip(summaries, names, strict=True))
+    )
 
 
 def cards(runs: Sequence[OfRun]) -> tuple[Card, ...]:

@@ -18,17 +18,19 @@ __all__ = ["Bar", "Cell", "OfRun", "Panel", "Point", "Series", "bars", "cells", 
 class OfRun:
     """One of the runs of a report: the ``letter`` that tells it from others, empty where there is one, and its numbers.
 
-    ``place`` counts from 0, and picks the colour.
+    ``place`` counts from 0, and picks the colour. ``name`` is the model's, with the run's folder where several runs are
+    of models of one name.
     """
 
     letter: str
     place: int
     summary: Summary
+    name: str
 
     @property
     def title(self) -> str:
-        """What the run is called among others: its letter and its model."""
-        return f"{self.letter}: {self.summary.model.name}".removeprefix(": ")
+        """What the run is called among others: its letter and its name."""
+        return f"{self.letter}: {self.name}".removeprefix(": ")
 
 
 @dataclass(frozen=True, slots=True)

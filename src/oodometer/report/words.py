@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from oodometer.metrics import Estimate
 
@@ -19,6 +20,7 @@ __all__ = [
     "printable",
     "spaced",
     "spreadsheet_cell",
+    "told_apart",
 ]
 
 UNDEFINED = "n/a"
@@ -54,6 +56,25 @@ def listed(names: list[str] | tuple[str, ...], most: int = 3) -> str:
     if len(names) <= most:
         return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
     return f"{', '.join(names[:most])} and {len(names) - most} more"
+
+
+def told_apart(names: Sequence[str], *folders: Sequence[str]) -> list[str]:
+    """Give each of the names that several runs have the run's folder: ``a model (first)``, ``a model (second)``.
+
+    Parameters
+    ----------
+    names
+        What the runs are called.
+    folders
+        Their folders, and longer forms of these for those that have one name even then.
+    """
+    found = list(names)
+    for known in folders:
+        found = [
+            f"{name} ({folder})" if found.count(called) > 1 else called
+            for called, name, folder in zip(found, names, known, strict=True)
+        ]
+    return found
 
 
 def spaced(name: str) -> str:
