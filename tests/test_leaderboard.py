@@ -107,6 +107,7 @@ def test_the_page_and_the_table(result, tmp_path):
     text = page.read_text(encoding="utf-8")
     assert HOSTILE not in text
     assert text.count("<script>") == 1
+    assert all(f">{name}.json<" in text for name in "ab"), "models of one name are told apart by their files"
     assert not re.findall(r"(?:src|href)=|url\(", text)
     assert "76.7" in text.partition("Published by others")[2]
     rows = list(csv.DictReader(io.StringIO(table.read_text(encoding="utf-8"))))
@@ -162,7 +163,7 @@ def test_the_page_sorts_in_a_browser(result, tmp_path, page):
 
     def order():
         return [
-            row.inner_text().split()[-1]
+            row.inner_text().split()[-2]  # behind the model stands the file
             for row in page.query_selector_all("section:first-of-type tbody td:first-child")
         ]
 

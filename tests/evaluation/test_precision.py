@@ -7,8 +7,9 @@ from probes import FAST, Probe
 
 import oodometer
 from oodometer import plan
-from oodometer.errors import ArgumentError, DatasetError, StoreError
+from oodometer.errors import ArgumentError, DatasetError, MetricError, StoreError
 from oodometer.families import IMAGENET_C
+from oodometer.report.summary import is_partial
 from oodometer.store import RunStore
 from oodometer.types import LabelSpace, Sample
 
@@ -124,6 +125,8 @@ def test_a_run_that_is_stopped_goes_on_to_the_same_end(tmp_path, monkeypatch, ca
 
     with pytest.raises(KeyboardInterrupt):
         oodometer.evaluate(_model(interrupted), Blobs(IMAGES), tmp_path / "run", precision=10, **OPTIONS)
+    assert len(_table(whole).images) < IMAGES
+    assert not is_partial(whole.summary(), whole.manifest), "it knows what it was to find out"
     monkeypatch.setattr("oodometer.meter.Meter.decoding", 0.1)
     resumed = oodometer.evaluate(_model(), Blobs(IMAGES), tmp_path / "run", precision=10, **OPTIONS)
     _same(whole, resumed)
@@ -182,6 +185,14 @@ def test_a_pair_takes_the_images_and_conditions_of_the_other(run):
     assert a.images == b.images
     np.testing.assert_array_equal(a.seen, b.seen)
     assert (a.misses != b.misses).all()
+
+
+def test_runs_that_share_hardly_a_condition_are_refused_with_what_to_do(run):
+    few = oodometer.evaluate(_model(), Blobs(IMAGES), limit=8, **OPTIONS)
+    with pytest.raises(
+        MetricError, match=r"0 images through .* at severity \d in both. Evaluate one again with --paired"
+    ):
+        oodometer.compare([run, few])
 
 
 def test_a_paired_difference_needs_less(run, tmp_path):

@@ -19,10 +19,11 @@ def export(run: str, out: str) -> None:
     from oodometer.arguments import path
     from oodometer.leaderboard import export as export_run
     from oodometer.outfolder import check_file_place
+    from oodometer.report.words import count
     from oodometer.run import Run
 
     entry = export_run(Run(run), check_file_place(path("The output", out)))
-    click.echo(f"{out}: {len(entry.numbers)} numbers{', of a partial run' if entry.partial else ''}.")
+    click.echo(f"{out}: {count(len(entry.numbers), 'number')}{', of a partial run' if entry.partial else ''}.")
 
 
 @click.command()

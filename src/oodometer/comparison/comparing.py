@@ -18,6 +18,7 @@ from oodometer.families import IMAGENET_C
 from oodometer.metrics import Baseline, BaselineSpec, Estimate, Misses
 from oodometer.report.details import defined
 from oodometer.report.differences import Compared, Effective, EffectiveRow, OfCorruption, Pair, Tested, letter
+from oodometer.report.words import count
 from oodometer.run import Run
 from oodometer.run_baseline import find_baseline
 from oodometer.shifts import title_of
@@ -130,6 +131,7 @@ def _compared(side: _Side, names: Sequence[str], baseline: Baseline | None) -> C
 
 
 def _pair(first: _Side, second: _Side, names: Sequence[str], baseline: Baseline | None) -> Pair:
+    _check_overlap(first, second, names)
     one, other = _counted(first, names), _counted(second, names)
     clean = _tested(first.corrupted, second.corrupted)
     renditions, clean_r = _tested(first.renditions, second.renditions), _tested(first.clean_r, second.clean_r)
@@ -143,6 +145,20 @@ def _pair(first: _Side, second: _Side, names: Sequence[str], baseline: Baseline 
         gap=metrics.gap_difference(clean_r.difference, renditions.difference) if clean_r and renditions else None,
         corruptions=_of_corruptions(first.corrupted.misses, second.corrupted.misses, names),
     )
+
+
+def _check_overlap(first: _Side, second: _Side, names: Sequence[str]) -> None:
+    """Refuse runs that went through few conditions an image each, and hardly through the same."""
+    one, other = first.corrupted.misses, second.corrupted.misses
+    both = {name: ~(np.ma.getmaskarray(one[name]) | np.ma.getmaskarray(other[name])) for name in names}
+    few = [(int(n), name, k + 1) for name, there in both.items() for k, n in enumerate(there.sum(axis=0)) if n < 2]
+    if few and not all(there.all() for there in both.values()):
+        n, name, severity = min(few)
+        raise MetricError(
+            f"{first.run.path} and {second.run.path} cannot be compared: not every image went through every condition, "
+            f"and {count(n, 'image')} through {name} at severity {severity} in both. Evaluate one again with "
+            f"--paired and the other's folder, which takes the same images and conditions."
+        )
 
 
 def _tested(first: Outcomes | None, second: Outcomes | None) -> Tested | None:

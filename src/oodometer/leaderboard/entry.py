@@ -15,8 +15,9 @@ from oodometer.errors import StoreError
 from oodometer.metrics import Estimate
 from oodometer.outfolder import mapped_errors, write_atomically
 from oodometer.report.headlines import headlines
+from oodometer.report.summary import is_partial
 from oodometer.run import Run
-from oodometer.store import Manifest, ModelRecord
+from oodometer.store import ModelRecord
 from oodometer.types import Protocol
 
 __all__ = ["FORMAT", "Entry", "Part", "entry_of", "export", "read_entry"]
@@ -99,7 +100,7 @@ def entry_of(run: Run) -> Entry:
         # Where a run that served as the baseline lay is of no use elsewhere.
         baseline={k: v for k, v in baseline.items() if k != "run"} if isinstance(baseline, dict) else baseline,
         numbers={line.title: line.estimate for line in headlines(summary) if line.estimate is not None},
-        partial=_partial(manifest, counts),
+        partial=is_partial(summary, manifest),
         plan=run.store.plan_digest(),
         predictions=_digests(run.path),
         created=manifest.created,
@@ -130,10 +131,6 @@ def read_entry(path: str | os.PathLike[str]) -> Entry:
         raise StoreError(f"{file} cannot be read: {error.strerror or error}.") from error
     except (msgspec.DecodeError, AttributeError, UnicodeDecodeError) as error:
         raise StoreError(f"{file} is no exported result: {error}.") from error
-
-
-def _partial(manifest: Manifest, counts: dict[str, int]) -> bool:
-    return any(counts[record.name] < record.images for record in manifest.benchmarks if record.design is None)
 
 
 def _digests(root: Path) -> dict[str, str]:

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from oodometer.report.summary import Corruptions, Counts, Design, Outliers, Renditions, Shifted, Unlabelled
+from oodometer.report.summary import (
+    Corruptions,
+    Counts,
+    Design,
+    Outliers,
+    Renditions,
+    Shifted,
+    Unlabelled,
+    unfinished,
+)
 from oodometer.report.words import count, interval, listed, percent
 from oodometer.sharding import Cut
 from oodometer.shifts import SHIFTED_SETS, title_of
@@ -50,8 +59,7 @@ def notes(
     for record in manifest.benchmarks:
         part = parts.get(record.name)
         if part is not None:
-            reached = isinstance(part, Corruptions) and part.design is not None and part.design.reached
-            found += _on_counts(record.name, part.counts, manifest.shard, partial=part.counts.partial and not reached)
+            found += _on_counts(record.name, part.counts, manifest.shard, partial=unfinished(part))
         else:
             found += _on_nothing(record, unread.get(record.name, ()))
     if corruptions is not None and not corruptions.clean_only:

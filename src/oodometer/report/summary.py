@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from oodometer.families import IMAGENET_C
 from oodometer.metrics import Estimate, ReliabilityBin
 from oodometer.report.shift import ShiftDetails
-from oodometer.store import ModelRecord, Skipped
+from oodometer.store import Manifest, ModelRecord, Skipped
 from oodometer.types import CLEAN, Condition, Protocol
 
 __all__ = [
@@ -34,6 +34,8 @@ __all__ = [
     "Unlabelled",
     "Unmapped",
     "UnmappedRow",
+    "is_partial",
+    "unfinished",
 ]
 
 
@@ -428,3 +430,30 @@ class Summary:
         """All sets of shifted images with labels, ImageNet-R first, with what people call them."""
         first = () if self.renditions is None else (("ImageNet-R", self.renditions),)
         return (*first, *((one.title, one.part) for one in self.shifted))
+
+
+def unfinished(part: Corruptions | Unlabelled | Renditions | Outliers) -> bool:
+    """Tell whether the run stopped before all planned images of a part were done, or known as well as was asked for.
+
+    Parameters
+    ----------
+    part
+        What the run says of one benchmark.
+    """
+    reached = isinstance(part, Corruptions) and part.design is not None and part.design.reached
+    return part.counts.partial and not reached
+
+
+def is_partial(summary: Summary, manifest: Manifest) -> bool:
+    """Tell whether a run stopped before the end of its plan.
+
+    Parameters
+    ----------
+    summary
+        What the run says.
+    manifest
+        The plan, to tell what has not been begun.
+    """
+    known = (summary.corruptions, summary.unlabelled, summary.renditions, summary.outliers)
+    parts = [part for part in (*known, *(one.part for one in summary.shifted)) if part is not None]
+    return len(parts) < len(manifest.benchmarks) or any(map(unfinished, parts))

@@ -15,7 +15,7 @@ from oodometer.families import IMAGENET_C
 from oodometer.metrics import Estimate
 from oodometer.outfolder import MANIFEST
 from oodometer.report import Summary, summarize
-from oodometer.report.summary import Corruptions, Counts, Renditions
+from oodometer.report.summary import Corruptions, Counts, Renditions, is_partial
 from oodometer.sequences import SequenceRun, holds_sequences
 from oodometer.store import SEQUENCES, BenchmarkRecord, Manifest, RunStore
 from oodometer.viewing.outcomes import Outcomes
@@ -189,7 +189,7 @@ def _of_summary(run: Viewed) -> Listed:
             *(f"{title}: {part.dataset}, {_images(part.counts)}; {part.protocol.label}" for title, part in parts),
             *_about_means(corrupted),
         ),
-        partial=any(part.counts.partial for _, part in parts) or len(parts) < len(run.manifest().benchmarks),
+        partial=is_partial(summary, run.manifest()),
         numbers=dict(zip(TITLES, _numbers(corrupted, renditions), strict=True)),
         created=summary.created,
     )
