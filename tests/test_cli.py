@@ -8,7 +8,7 @@ import PIL.Image
 import pytest
 
 import oodometer
-from oodometer.cli import main
+from oodometer.cli import cli, main
 from oodometer.families import EXTRA, IMAGENET_C
 
 OPTIONS = ["--preprocess", "none", "--edition", "tiny64", "--corruptions", "contrast,fog"]
@@ -44,6 +44,13 @@ def test_list_names_everything(call):
     assert status == 0
     for name in (*IMAGENET_C, *EXTRA, "imagenet224", "cifar32", "alexnet", "demo", "torch:PACKAGE.MODULE:FACTORY"):
         assert name in out
+
+
+def test_corruptions_are_named_by_the_same_letter_everywhere():
+    options = {name: {p.name: p.opts for p in command.params} for name, command in cli.commands.items()}
+    named = {name: found["corruptions"] for name, found in options.items() if "corruptions" in found}
+    assert {"evaluate", "corrupt", "show"} <= set(named)
+    assert all("-c" in opts for opts in named.values())
 
 
 def test_corrupt_writes_what_the_function_gives(call, tmp_path, val):

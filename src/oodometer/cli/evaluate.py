@@ -61,7 +61,7 @@ def demo(out: str) -> None:
 @click.option("--classes", type=int, help="How many classes the model has, where the data do not tell.")
 @click.option("--label-space", metavar="NAME", help="What indices in --labels mean: imagenet-1k; default: own classes.")
 @click.option("--unlabelled", is_flag=True, help="No labels: how often the prediction changes is what is measured.")
-@click.option("--corruptions", default="imagenet-c", show_default=True, help="A group, a family, or names with commas.")
+@click.option("-c", "--corruptions", default="imagenet-c", show_default=True, help="A group, a family, or names.")
 @click.option(
     "--preprocess",
     show_default="imagenet224; none for pictures that were corrupted before",
