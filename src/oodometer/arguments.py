@@ -56,7 +56,8 @@ def choice(kind: str, value: object, known: Iterable[str]) -> str:
 
 def is_url(place: object) -> bool:
     """Return whether a place is the URL of a folder in a store, and not a path; web pages list no files."""
-    return isinstance(place, str) and re.match(r"(?!https?:|file:)[a-z][a-z0-9+.-]*://", place) is not None
+    known = r"(?!https?:|file:|local:)[a-z][a-z0-9+.-]*://.*[^/]"
+    return isinstance(place, str) and re.match(known, place, re.DOTALL) is not None
 
 
 def path(what: str, value: object) -> Path:
@@ -71,5 +72,10 @@ def path(what: str, value: object) -> Path:
         raise ArgumentError(
             f"{what} must be a path, and {text} is a URL. Folders of images are read from URLs (--data, and the source "
             "of `oodometer corrupt`), and `oodometer corrupt` writes to them; everything else is on a disk."
+        )
+    if re.match(r"[A-Za-z][\w+.:-]*://", text):  # which would be a folder called "file:", say
+        raise ArgumentError(
+            f"{what} must be a path, and {text} looks like a URL, of no kind that folders are read from. Name local "
+            "files by their paths, and folders of a store as s3://BUCKET/FOLDER."
         )
     return Path(text)

@@ -82,6 +82,8 @@ class Storage:
             ) from error
         except ValueError as error:
             raise ArgumentError(f"{self.url} is no URL of a known kind: {error}.") from error
+        except Exception as error:  # some kinds connect here, each with errors of its own
+            raise StoreError(f"{self.url} cannot be reached: {type(error).__name__}: {error}.") from error
         place = f"{root.rstrip('/')}/{path}" if path else root
         try:
             yield system, place

@@ -159,6 +159,29 @@ def test_elsewhere_a_url_is_refused_by_name(images, tmp_path):
         oodometer.evaluate("fake", f"imagenet-c:{built}", tmp_path / "run", clean="memory://val", progress=False)
 
 
+@pytest.mark.parametrize(
+    "out", ["http://x/y", "file:///x", "local:///x", "S3://x", "s3://", "memory:///", "simplecache::memory://x"]
+)
+def test_a_url_of_no_use_makes_no_folder_of_its_name(images, out, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(ArgumentError, match="looks like a URL"):
+        oodometer.build(images, out, **OPTIONS)
+    with pytest.raises(ArgumentError, match="looks like a URL"):
+        oodometer.open_dataset(out)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("error", [ConnectionError("no host"), FileNotFoundError("/y"), RuntimeError("no library")])
+def test_a_store_that_cannot_be_reached_is_said_to_be(monkeypatch, error):
+    def failing(url):
+        raise error
+
+    monkeypatch.setattr("fsspec.core.url_to_fs", failing)
+    with pytest.raises(StoreError, match=f"sftp://host/x cannot be reached: {type(error).__name__}: {error}"):
+        Storage("sftp://host/x").sizes()
+
+
 def test_a_missing_package_is_named(monkeypatch):
     def missing(url):
         raise ImportError("Install s3fs to access S3")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from tensorboardX import SummaryWriter
 
+from oodometer import arguments
 from oodometer.errors import StoreError
 from oodometer.tracking.quantities import PREFIX, scalars
 from oodometer.tracking.record import Record
@@ -24,7 +23,7 @@ def log(record: Record, target: str) -> str:
     StoreError
         If the sub-folder holds another run, or cannot be written.
     """
-    folder = Path(target) / record.name
+    folder = arguments.path("The folder of the event files", target) / record.name
     suffix = f"{_OURS}{record.plan[:12]}"
     earlier = list(folder.glob(f"events.out.tfevents.*{_OURS}*"))
     if others := [path for path in earlier if not path.name.endswith(suffix)]:
