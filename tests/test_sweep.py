@@ -54,6 +54,15 @@ class Strange(Base):
     def name(self):
         raise ZeroDivisionError("no error of the user's that we foresaw")
 
+class Leaving(Base):
+    asked = 0
+
+    def predict(self, images):
+        Leaving.asked += 1
+        if Leaving.asked > 15:
+            os._exit(int(os.environ["STATUS"]))
+        return super().predict(images)
+
 class Slow(Base):
     def predict(self, images):
         time.sleep(0.05)
@@ -162,6 +171,18 @@ def test_one_that_fails_does_not_stop_the_others(place):
     assert oodometer.Run(place / "out" / "base" / "corruptions").errors.keys() == {"fog", "contrast"}
     failed = [row for row in csv.DictReader(io.StringIO((place / "out" / "sweep.csv").read_text())) if row["failed"]]
     assert [row["model"] for row in failed] == [name.lower() for name in names[:-1]]
+
+
+@pytest.mark.parametrize("status", ["0", "3", "1"])
+def test_a_model_that_ends_the_process_made_no_whole_run(place, monkeypatch, status):
+    monkeypatch.setenv("STATUS", status)
+    whole = BENCHMARKS.partition('[[benchmark]]\nname = "few"')[0]
+    file = plan(place, model("Leaving"), benchmarks=whole)
+    for _ in range(2):
+        (outcome,) = oodometer.sweep(file, "out", progress=False).outcomes
+        assert 0 < len(RunStore(outcome.path).done("imagenet-c")) < 8
+        assert outcome.failed is not None
+        assert outcome.summary is None
 
 
 def test_what_is_finished_is_not_made_again(place, monkeypatch):
@@ -283,6 +304,7 @@ def test_options_reach_the_evaluation(place):
         ('name = "few"', 'name = "corruptions.log"', "cannot be the name of a benchmark"),
         ('name = "fake"', 'name = "sweep.md"', "cannot be the name of a model"),
         ("limit = 3", "limit = ", "is not TOML"),
+        ("limit = 3", 'imagenet_r = "r"\nimagenet-r = "r"', "benchmark 2 has 'imagenet-r' twice"),
     ],
 )
 def test_a_plan_with_a_slip_is_refused(place, old, new, words):
@@ -312,6 +334,8 @@ def test_all_faults_are_told_before_any_work(place):
         ("d", "gone.pt2", ""),
         ("e", "fake", 'device = "gpu"'),
         ("f", "keras:gone", ""),
+        ("g", "fake", "device = 'cpu'\n[[model]]\nname = 'h'\nspec = 'fake'\nworkers = 0"),
+        ("i", "fake", "device = 'cpu'\n[[model]]\nname = 'j'\nspec = 'fake'\nbatch_size = -1"),
     ]
     benchmarks = "".join(
         f'[[benchmark]]\nname = "{name}"\ndata = "{data}"\n{more}\n'
@@ -321,6 +345,9 @@ def test_all_faults_are_told_before_any_work(place):
             ("names", "val", 'corruptions = "fgo"'),
             ("many", "val", "limit = 99"),
             ("base", "val", 'baseline = "alexnt"'),
+            ("seed", "val", f"seed = {2**64}"),
+            ("none", "val", "corruptions = []"),
+            ("empty", "val", 'corruptions = ""'),
         )
     )
     file = plan(place, *models, benchmarks=benchmarks)
@@ -328,8 +355,8 @@ def test_all_faults_are_told_before_any_work(place):
     assert isinstance(call.exception, ArgumentError)
     lines = str(call.exception).splitlines()
     assert [line.partition(":")[0] for line in lines[1:]] == [
-        *(f"model {name}" for name in "bcdef"),
-        *(f"benchmark {name}" for name in ("gone", "names", "many", "base")),
+        *(f"model {name}" for name in "bcdefhj"),
+        *(f"benchmark {name}" for name in ("gone", "names", "many", "base", "seed", "none", "empty")),
     ]
     assert "Did you mean 'fake'" in lines[1]
     assert not (place / "out").exists()

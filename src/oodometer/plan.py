@@ -13,6 +13,7 @@ from oodometer import corruptions as corruption_kernels
 from oodometer import textures
 from oodometer.arguments import choice, positive, whole
 from oodometer.corruptions import registry
+from oodometer.corruptions.apply import SEEDS
 from oodometer.datasets import SequenceSet, digest
 from oodometer.errors import ArgumentError, DatasetError
 from oodometer.families import IMAGENET_C, SEVERITIES
@@ -153,7 +154,7 @@ def make_protocol(
         edition=choice("edition", edition, corruption_kernels.EDITIONS),
         method=choice("method", method, get_args(Method)),  # type: ignore[arg-type]  # one of these
         corruptions=corruption_names(corruptions),
-        seed=whole("seed", seed),
+        seed=whole("seed", seed, *SEEDS),
     )
 
 

@@ -129,10 +129,13 @@ def _content(file: Path) -> dict[str, Any]:
 def _with_known_keys(table: dict[str, Any], where: str, file: Path, entry: type[msgspec.Struct]) -> dict[str, Any]:
     """Return a table with the names of fields for keys; msgspec knows no near names."""
     known = entry.__struct_fields__
-    return {
-        arguments.choice(f"key of {where} in {file}", key.replace("-", "_"), known): value
-        for key, value in table.items()
-    }
+    found: dict[str, Any] = {}
+    for key, value in table.items():
+        name = arguments.choice(f"key of {where} in {file}", key.replace("-", "_"), known)
+        if name in found:
+            raise ArgumentError(f"{file}: {where} has {key!r} twice, once with - and once with _.")
+        found[name] = value
+    return found
 
 
 def _check_names(kind: str, names: list[str], file: Path) -> None:

@@ -31,8 +31,14 @@ __all__ = ["sweep"]
 _CHILD = "oodometer.cli.attended"
 """The command line for a process that is to end with the one that started it."""
 
-_DONE = (0, 3)
+_THROUGH = 100
+"""What that adds to the exit status of a command which came to its end."""
+
+_DONE = (_THROUGH, _THROUGH + 3)
 """The exit statuses of an evaluation that is through: the second one if images could not be read."""
+
+_FAULT = 1
+"""The exit status of a process that an unforeseen error ended, which its log shows at the end."""
 
 FORMAT = 1
 """Of the files that say what became of a run."""
@@ -156,6 +162,8 @@ def _reason(status: int, log: Path) -> str:
         name = signal.Signals(-status).name
         often = ", as when the memory of the machine is exhausted" if name == "SIGKILL" else ""
         return f"its process was ended by {name}{often}"
+    if 0 <= status < _THROUGH and status != _FAULT:
+        return f"its process ended itself with the status {status}, before it was through"
     lines = [line for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
     said = [line.removeprefix("Error: ") for line in lines if line.startswith("Error: ")]
     return (said or lines or [f"its process ended with status {status}"])[-1]

@@ -6,12 +6,14 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from oodometer.benchmarks import Asked, planned
 from oodometer.errors import ArgumentError, OodometerError
 from oodometer.models import ModelOptions, check_spec, kind_of_answers
+from oodometer.road import Execution
 from oodometer.run_baseline import find_baseline
 from oodometer.store import BenchmarkRecord
 from oodometer.sweeping.plan import BESIDE, BenchmarkEntry, ModelEntry, SweepPlan
@@ -61,6 +63,7 @@ def settle(plan: SweepPlan, out: Path) -> list[Pair]:
     for model in plan.model:
         try:
             _options_of(model)
+            Execution.of("auto" if model.batch_size is None else model.batch_size, model.workers)
             check_spec(model.spec)
         except OodometerError as error:
             faults.append(f"model {model.name}: {error}")
@@ -102,7 +105,7 @@ def _records(benchmark: BenchmarkEntry, out: Path) -> list[BenchmarkRecord]:
         classes=benchmark.classes,
         label_space=benchmark.label_space,
         unlabelled=benchmark.unlabelled,
-        corruptions=benchmark.corruptions or "imagenet-c",
+        corruptions="imagenet-c" if benchmark.corruptions is None else _listed(benchmark.corruptions),
         preprocess=benchmark.preprocess,
         encoding=benchmark.encoding,
         edition=benchmark.edition,
@@ -111,7 +114,7 @@ def _records(benchmark: BenchmarkEntry, out: Path) -> list[BenchmarkRecord]:
         limit=benchmark.limit,
         precision=benchmark.precision,
         paired=None,
-        baseline=benchmark.baseline or "auto",
+        baseline="auto" if benchmark.baseline is None else benchmark.baseline,
     )
     records = [one.record() for one in planned(asked, None)]
     if benchmark.baseline not in (None, "auto", "none"):
@@ -135,5 +138,10 @@ def _options(entry: ModelEntry | BenchmarkEntry) -> list[str]:
         elif isinstance(value, dict):
             found += [f"{name}={key}={path}" for key, path in value.items()]
         else:
-            found.append(f"{name}={','.join(value) if isinstance(value, tuple) else value}")
+            found.append(f"{name}={_listed(value)}")
     return found
+
+
+def _listed(value: Any) -> Any:  # noqa: ANN401 - of any option
+    """Write names as the command line takes them."""
+    return ",".join(value) if isinstance(value, tuple) else value
