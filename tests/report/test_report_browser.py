@@ -160,6 +160,16 @@ def test_it_prints(opened):
     assert len(re.findall(rb"/Type\s*/Page\b", printed)) >= 3
 
 
+def test_what_each_run_says_is_unfolded_on_paper_alone(opened):
+    folded = "document.querySelectorAll('details[data-of-run]:not([open])').length"
+    before = opened.evaluate(folded)
+    assert before > 0
+    opened.evaluate(f"addEventListener('beforeprint', () => window.foldedOnPaper = {folded})")
+    opened.pdf()
+    assert opened.evaluate("window.foldedOnPaper") == 0
+    assert opened.evaluate(folded) == before
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [{"width": 1100, "height": 800}, PHONE])
 def test_axe_finds_nothing(opened, scheme, size):

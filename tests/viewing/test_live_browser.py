@@ -233,7 +233,7 @@ def test_a_bad_upload_is_said_and_the_picture_stays(live, tmp_path):
     np.testing.assert_array_equal(settled(live), before)
 
 
-def test_nothing_serious_is_in_the_way_of_anybody(live, wide):
+def test_nothing_is_in_the_way_of_anybody(live, wide):
     """By the rules of axe, in every page."""
     from axe_playwright_python.sync_playwright import Axe
 
@@ -247,5 +247,5 @@ def test_nothing_serious_is_in_the_way_of_anybody(live, wide):
         # The page's policy lets no script in but its own, which is what it is for: axe goes around it.
         found = Axe().run(live)
         assert found.response["passes"]  # the rules were asked
-        serious = [v for v in found.response["violations"] if v["impact"] in ("serious", "critical")]
-        assert serious == [], place
+        wrong = [(v["id"], v["nodes"][0]["html"][:200]) for v in found.response["violations"]]
+        assert wrong == [], place

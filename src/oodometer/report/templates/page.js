@@ -61,3 +61,16 @@ document.addEventListener("pointerover", (event) => {
   tip.style.left = `${Math.max(8, Math.min(box.left, innerWidth - tip.offsetWidth - 8))}px`;
   tip.style.top = `${box.top - tip.offsetHeight - 8 > 0 ? box.top - tip.offsetHeight - 8 : box.bottom + 8}px`;
 });
+
+// On paper nothing unfolds, so what each run says is open there.
+const unfolded = new Set();
+addEventListener("beforeprint", () => {
+  for (const panel of document.querySelectorAll("details[data-of-run]:not([open])")) {
+    panel.open = true;
+    unfolded.add(panel);
+  }
+});
+addEventListener("afterprint", () => {
+  for (const panel of unfolded) panel.open = false;
+  unfolded.clear();
+});
