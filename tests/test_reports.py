@@ -1,6 +1,8 @@
 """The report of one or several runs in a folder: what is written, what it says, and what is refused."""
 
 import json
+import os
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -11,6 +13,8 @@ from oodometer.comparison import compare
 from oodometer.errors import ArgumentError, MetricError
 from oodometer.report import results
 from oodometer.reports import write_reports
+from oodometer.run import Run
+from oodometer.tracking.record import record
 from oodometer.types import CLEAN
 from synthetic_runs import write_run
 
@@ -90,3 +94,25 @@ def test_a_run_with_clean_images_alone_has_a_page(tmp_path):
     write_run(tmp_path / "run", conditions=(CLEAN,))
     page, _ = write_reports([oodometer.Run(tmp_path / "run")], tmp_path / "out")
     assert "Clean error" in page.read_text()
+
+
+def test_a_folder_whose_name_is_no_text_is_reported_and_a_baseline(tmp_path):
+    """Bytes that are no text come from other file systems; nothing that is written can hold them as they are."""
+    places = [Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name)) for name in (b"a\xff", b"b")]
+    runs = [Run(write_run(place, error=error).path) for place, error in zip(places, (0.4, 0.6), strict=True)]
+    write_reports(runs, tmp_path / "both", baseline=places[0], figures=True)
+    assert "a\\xff" in (tmp_path / "both" / "comparison.json").read_text(encoding="utf-8").replace("\\\\", "\\")
+    write_reports(runs[1:], tmp_path / "one", baseline=places[0])
+    assert "\\xff" in (tmp_path / "one" / "report.html").read_text(encoding="utf-8")
+    assert record(runs[0]).name == "a\\xff"
+
+
+def test_a_report_takes_no_place_of_that_of_another_run(tmp_path):
+    """Whoever opens the page in the folder of a run reads of that run, and of no other."""
+    runs = [Run(write_run(tmp_path / name).path) for name in "ab"]
+    for chosen, folder in ((runs, "a"), (runs, "b"), (runs[:1], "b")):
+        with pytest.raises(ArgumentError, match="holds a run"):
+            write_reports(chosen, tmp_path / folder)
+    assert not list(tmp_path.glob("*/report.html"))
+    write_reports(runs[:1], tmp_path / "b" / ".." / "a")
+    assert (tmp_path / "a" / "report.html").exists()

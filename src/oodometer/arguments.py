@@ -11,7 +11,7 @@ from pathlib import Path
 
 from oodometer.errors import ArgumentError, unknown_name
 
-__all__ = ["choice", "is_url", "path", "positive", "whole"]
+__all__ = ["choice", "is_url", "path", "positive", "text_of", "whole"]
 
 
 def whole(name: str, value: object, lowest: int | None = None, highest: int | None = None) -> int:
@@ -79,3 +79,8 @@ def path(what: str, value: object) -> Path:
             "files by their paths, and folders of a store as s3://BUCKET/FOLDER."
         )
     return Path(text)
+
+
+def text_of(place: str | os.PathLike[str]) -> str:
+    r"""Return a path as text that any file can hold: bytes that are no text appear as ``\xff``."""
+    return os.fsencode(place).decode("utf-8", "backslashreplace")

@@ -17,6 +17,7 @@ from oodometer.outfolder import write_atomically
 from oodometer.report import Summary, results
 from oodometer.report.html import page_html
 from oodometer.run import Run
+from oodometer.store import RunStore
 
 __all__ = ["report_page", "write_reports"]
 
@@ -45,13 +46,14 @@ def write_reports(
     Raises
     ------
     ArgumentError
-        If there is no run, or the baseline is unknown.
+        If there is no run, or the baseline is unknown, or the folder is that of another run.
     MetricError
         If the runs have different images, label spaces or protocols.
     StoreError
         If nothing of a run has been measured yet, or a file cannot be written.
     """
     root = arguments.path("The folder of the report", folder)
+    _check_not_of_another(root, runs)
     summaries, compared = _read(runs, baseline)
     name, numbers = ("results", results(summaries[0])) if compared is None else ("comparison", compared.results())
     files = [root / "report.html", root / f"{name}.json"]
@@ -79,6 +81,12 @@ def _read(runs: Sequence[Run], baseline: BaselineSpec) -> tuple[list[Summary], C
     compared = compare(runs, baseline)
     spec = runs[0].manifest.baseline if baseline is None else baseline
     return [run.summary("none" if spec is None else spec) for run in runs], compared
+
+
+def _check_not_of_another(root: Path, runs: Sequence[Run]) -> None:
+    """Refuse the folder of a run, whose page is of that run, for anything else."""
+    if RunStore(root).exists() and [run.path.resolve() for run in runs] != [root.resolve()]:
+        raise ArgumentError(f"{root} holds a run, whose own report goes there. Choose another folder for this one.")
 
 
 def _json(content: dict[str, Any]) -> bytes:

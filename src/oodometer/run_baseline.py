@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from oodometer.arguments import text_of
 from oodometer.continuing import differences
 from oodometer.errors import MetricError, StoreError
 from oodometer.metrics import BASELINES, Baseline, BaselineSpec, Sample, load_baseline
@@ -105,11 +106,11 @@ def _measured(path: Path, record: BenchmarkRecord) -> Baseline:
     images = table.images if here else tuple(f"{there.digest}/{image}" for image in table.images)
     return Baseline(
         name=_name(manifest),
-        source=f"run {path.name}: {len(images):,} images of {there.dataset}, {there.protocol.label}",
+        source=f"run {text_of(path.name)}: {len(images):,} images of {there.dataset}, {there.protocol.label}",
         errors={name: tuple(map(float, array.mean(axis=0))) for name, array in misses.items()},
         clean_error=None if clean is None else float(clean.mean()),
         label_space=there.label_spaces[0],
-        sample=Sample(images, misses, clean, origin=str(path.absolute())),
+        sample=Sample(images, misses, clean, origin=text_of(path.absolute())),
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oodometer import metrics
+from oodometer.arguments import text_of
 from oodometer.comparison.reading import C, Outcomes, R, check_comparable, opened, shared
 from oodometer.comparison.result import Comparison
 from oodometer.errors import MetricError
@@ -117,7 +118,7 @@ def _compared(side: _Side, names: Sequence[str], baseline: Baseline | None) -> C
     return Compared(
         letter=side.letter,
         model=side.run.manifest.model.name,
-        folder=side.run.path.name,
+        folder=text_of(side.run.path.name),
         images=of_c.images,
         dropped=of_c.dropped,
         renditions=of_r.images if of_r else 0,

@@ -98,8 +98,11 @@ def spreadsheet_cell(text: str) -> str:
     return f"'{text}" if text[:1] in tuple("=+-@") else text
 
 
-# The characters that turn the direction of what follows: a name with one could be read as another.
-_TURNING = {ord(c): f"\\u{ord(c):04x}" for c in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"}
+# The characters that turn the direction of what follows: a name with one could be read as another. And what stands for
+# the bytes of a name of a file that is no text, which no page can hold.
+_TURNING = {ord(c): f"\\u{ord(c):04x}" for c in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"} | {
+    code: f"\\u{code:04x}" for code in range(0xD800, 0xE000)
+}
 
 
 def in_order(text: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from oodometer.arguments import text_of
 from oodometer.metrics import Estimate
 from oodometer.report import results
 from oodometer.report.html import page_html
@@ -49,7 +50,7 @@ def record(run: Run | SequenceRun) -> Record:
         estimates = quantities(summary)
         files = {"report.html": page_html(summary).encode(), "results.json": _json(results(summary))}
     settings = {name: one_line(value) for name, value in _settings(run).items()}
-    return Record(run.path.resolve().name, run.store.plan_digest(), estimates, settings, files)
+    return Record(text_of(run.path.resolve().name), run.store.plan_digest(), estimates, settings, files)
 
 
 def _json(content: dict[str, Any]) -> bytes:
