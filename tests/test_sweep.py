@@ -63,6 +63,18 @@ class Leaving(Base):
             os._exit(int(os.environ["STATUS"]))
         return super().predict(images)
 
+class Deaf(Base):
+    asked = 0
+
+    def __init__(self):
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+    def predict(self, images):
+        Deaf.asked += 1
+        if Deaf.asked > 15:
+            time.sleep(600)
+        return super().predict(images)
+
 class Slow(Base):
     def predict(self, images):
         time.sleep(0.05)
@@ -245,14 +257,15 @@ def test_a_sweep_that_is_killed_takes_its_process_along_and_continues(place):
     assert oodometer.Run(run).errors == direct.errors
 
 
-def test_ctrl_c_stops_it(place):
-    file = plan(place, model("Slow"))
+@pytest.mark.parametrize("name", ["Slow", "Deaf"])
+def test_ctrl_c_stops_it(place, name):
+    file = plan(place, model(name))
     script = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
     script += "from oodometer.cli import main; main(sys.argv[1:])"
     command = [sys.executable, "-c", script, "sweep", str(file), "-o", "out"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
     deadline = time.monotonic() + 120
-    while not list((place / "out").glob("slow/corruptions/predictions/imagenet-c/*.parquet")):
+    while not list((place / "out").glob("*/corruptions/predictions/imagenet-c/*.parquet")):
         assert process.poll() is None
         assert time.monotonic() < deadline
         time.sleep(0.002)

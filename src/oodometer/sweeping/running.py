@@ -37,6 +37,9 @@ _THROUGH = 100
 _DONE = (_THROUGH, _THROUGH + 3)
 """The exit statuses of an evaluation that is through: the second one if images could not be read."""
 
+_PATIENCE = 5
+"""How many seconds a process may take to end when it is told to."""
+
 _FAULT = 1
 """The exit status of a process that an unforeseen error ended, which its log shows at the end."""
 
@@ -151,7 +154,9 @@ def _make(pair: Pair, modules: Sequence[str]) -> str | None:
             status = child.wait()
         except BaseException:
             child.terminate()
-            child.wait()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(_PATIENCE)
+            child.kill()  # a model may be deaf to signals; what is finished of a run is safe at any moment
             raise
     return None if status in _DONE else _reason(status, pair.log)
 
