@@ -1,6 +1,9 @@
 """What trackers are told of a run; the trackers themselves are tested in ``frameworks``."""
 
+import errno
+import os
 import sys
+from pathlib import Path
 
 import PIL.Image
 import pytest
@@ -8,7 +11,7 @@ import pytest
 import oodometer
 from oodometer import cli
 from oodometer.datasets import imagenet1k
-from oodometer.errors import ArgumentError, MissingDataError
+from oodometer.errors import ArgumentError, MissingDataError, StoreError
 from oodometer.families import IMAGENET_C, SEVERITIES
 from oodometer.metrics import Estimate
 from oodometer.run import Run
@@ -147,3 +150,17 @@ def test_a_run_over_sequences(tmp_path):
     assert list(told.files) == ["sequences.json"]
     places = [oodometer.track(each, f"tensorboard:{tmp_path / 'board'}") for each in (run, run.path)]
     assert places == [(str(tmp_path / "board" / "run"),)] * 2
+
+
+def test_a_full_disk_leaves_the_earlier_events_and_is_said(tmp_path, monkeypatch):
+    run = write_run(tmp_path / "run").path
+    (place,) = oodometer.track(run, f"tensorboard:{tmp_path / 'board'}")
+    before = {path.name: path.read_bytes() for path in Path(place).iterdir()}
+
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(StoreError, match="The disk is full while writing"):
+        oodometer.track(run, f"tensorboard:{tmp_path / 'board'}")
+    assert {path.name: path.read_bytes() for path in Path(place).iterdir()} == before

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+
 from tensorboardX import SummaryWriter
 
 from oodometer import arguments
 from oodometer.errors import StoreError
+from oodometer.outfolder import mapped_errors, write_atomically
 from oodometer.tracking.quantities import PREFIX, scalars
 from oodometer.tracking.record import Record
 
@@ -28,16 +32,37 @@ def log(record: Record, target: str) -> str:
     earlier = list(folder.glob(f"events.out.tfevents.*{_OURS}*"))
     if others := [path for path in earlier if not path.name.endswith(suffix)]:
         raise StoreError(f"{others[0]} is of another run. Rename the folder of one of the two, or delete that file.")
-    try:
+    name, content = _events(record, suffix)
+    write_atomically(folder / name, content)
+    with mapped_errors(f"deleting the earlier event files in {folder}"):
         for path in earlier:
-            path.unlink()
-        with SummaryWriter(str(folder), filename_suffix=suffix) as writer:
-            for name, value in scalars(record.estimates).items():
+            if path.name != name:
+                path.unlink()
+    return str(folder)
+
+
+def _events(record: Record, suffix: str) -> tuple[str, bytes]:
+    """Write the event file elsewhere first: its writer is a thread, whose failure, as by a full disk, none hears of."""
+    numbers = scalars(record.estimates)
+    with mapped_errors("writing a temporary file"), tempfile.TemporaryDirectory() as made:
+        with SummaryWriter(made, filename_suffix=suffix) as writer:
+            for name, value in numbers.items():
                 writer.add_scalar(name, value, 0)
             writer.add_text(f"{PREFIX}settings", _table(record.settings), 0)
-    except OSError as error:
-        raise StoreError(f"{folder} cannot be written: {error.strerror or error}.") from error
-    return str(folder)
+        (path,) = Path(made).iterdir()
+        content = path.read_bytes()
+    if _whole_events(content) <= len(numbers):
+        raise StoreError(f"The events of {record.name} could not be written to a temporary file. Is the disk full?")
+    return path.name, content
+
+
+def _whole_events(content: bytes) -> int:
+    """Count the events of a file: each is its length (8 bytes), a checksum (4), the event, and a checksum (4)."""
+    at = count = 0
+    while at + 8 <= len(content):
+        at += 16 + int.from_bytes(content[at : at + 8], "little")
+        count += at <= len(content)
+    return count
 
 
 def _table(settings: dict[str, str]) -> str:
