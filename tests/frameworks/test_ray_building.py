@@ -5,8 +5,9 @@ import subprocess
 import sys
 from functools import partial
 
+import numpy as np
 import pytest
-from ray_nodes import digests, photographs, started, wait_for
+from ray_nodes import STORE, digests, photographs, started, wait_for
 
 import oodometer
 from oodometer.building.shards import Shards
@@ -138,6 +139,28 @@ def test_a_driver_that_is_killed_is_started_again(build, images, tmp_path, expec
     assert build(out).made == (IMAGES - 10) * 4
     assert digests(out) == expected
     assert times == {path.name: path.stat().st_mtime_ns for path in listed[:2]}
+
+
+def test_the_others_make_the_blocks_of_a_slow_worker(build, tmp_path, expected, faults):
+    """It does not get on until all blocks but its own are made."""
+    (faults / "pictures").unlink(missing_ok=True)
+    (faults / "slow").touch()
+    build(tmp_path / "there")
+    assert not (faults / "slow").exists()
+    assert digests(tmp_path / "there") == expected
+
+
+def test_a_full_object_store_stops_nothing(build, tmp_path, expected, nodes):
+    ray = pytest.importorskip("ray")
+    ray.init(address=nodes.address, log_to_driver=False, logging_level="ERROR")
+    try:
+        held = [ray.put(np.zeros(19 * 2**20, np.uint8)) for _ in range(6)]
+        pinned = [ray.get(reference) for reference in held[:4]]
+        build(tmp_path / "there")
+        assert sum(array.nbytes for array in pinned) > 0.9 * STORE
+    finally:
+        ray.shutdown()
+    assert digests(tmp_path / "there") == expected
 
 
 def test_a_store_holds_the_files_of_a_folder(build, images, bucket, tmp_path, expected):
