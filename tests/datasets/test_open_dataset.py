@@ -211,9 +211,15 @@ def test_i4_a_flat_folder_needs_labels(tmp_path, names):
 # Specifications
 
 
-@pytest.mark.parametrize("spec", ["foo:bar", "Folder:x", "imagenet_r:x", "http://example.org/x"])
-def test_an_unknown_kind(spec):
-    with pytest.raises(ArgumentError, match="Unknown kind of data set"):
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        *((spec, "Unknown kind of data set") for spec in ("foo:bar", "Folder:x", "imagenet_r:x")),
+        ("http://example.org/x", "looks like a URL, of no kind that folders are read from"),
+    ],
+)
+def test_an_unknown_kind(spec, message):
+    with pytest.raises(ArgumentError, match=message):
         open_dataset(spec)
 
 
