@@ -402,10 +402,11 @@ def test_a_missing_package_is_named(two_runs, monkeypatch, capsys):
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 def test_the_command_serves_this_machine_until_it_is_stopped(two_runs, stop):
     """As a process of its own, asked over a real socket, with addresses that clients would tidy up."""
-    command = [sys.executable, "-u", "-m", "oodometer", "view", str(two_runs), "--port", "0"]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     # Where the tests themselves run in the background, the shell has told all of them to ignore a Ctrl-C.
-    with subprocess.Popen(command, **pipes, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)) as process:
+    script = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    script += "from oodometer.cli import main; main(sys.argv[1:])"
+    command = [sys.executable, "-u", "-c", script, "view", str(two_runs), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             address = re.match(r"http://127\.0\.0\.1:(\d+)/", process.stdout.readline())
             with urllib.request.urlopen(address[0], timeout=60) as answer:
