@@ -1,9 +1,8 @@
 """The numbers of a run by names that stay: what trackers plot, sort by and compare across runs.
 
 Everything is a fraction. A mean over fewer than the 15 corruptions is under ``partial/``, and never called mCE.
+The names, after ``oodometer/``, and what they are:
 
-==========================================  ================================================================
-name, after ``oodometer/``                  is
 ==========================================  ================================================================
 ``clean_error``                             the top-1 error on clean images
 ``mean_error``                              the mean over the 15 corruptions
