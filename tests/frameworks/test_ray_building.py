@@ -1,9 +1,11 @@
 """Builds on a cluster of several nodes, into folders and stores, are those of one process file by file."""
 
+import contextlib
 import importlib
 import subprocess
 import sys
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -106,8 +108,9 @@ def test_a_node_that_is_removed_loses_nothing(build, tmp_path, expected, faults,
     began = tmp_path / "there" / ".unfinished"
 
     def remove():
-        wait_for(lambda: len(list(began.glob("part-*"))) >= 3)
+        wait_for(lambda: len(list(began.glob("part-*"))) >= 3 and tasks() >= 3)
         nodes.remove_node(extra, allow_graceful=False)
+        wait_for(lambda: tasks() < 3)  # else the process of the node may yet finish what it holds
         (faults / "gate").unlink()
 
     thread = threading.Thread(target=remove)
@@ -116,6 +119,15 @@ def test_a_node_that_is_removed_loses_nothing(build, tmp_path, expected, faults,
     thread.join()
     assert built.made == IMAGES * 4
     assert digests(tmp_path / "there") == expected
+
+
+def tasks():
+    """Count the processes of this machine that make a part for Ray, which names them by what they do."""
+    found = 0
+    for place in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            found += place.read_bytes().startswith(b"ray::_task")
+    return found
 
 
 def test_a_driver_that_is_killed_is_started_again(build, images, tmp_path, expected, faults, nodes):

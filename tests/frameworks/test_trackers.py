@@ -89,7 +89,7 @@ def test_tensorboard_mixes_no_two_runs(run, tmp_path):
 
 def test_a_folder_that_cannot_be_written_is_told(run, tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match="Failed while writing .*Not a directory"):
+    with pytest.raises(StoreError, match=r"Failed while writing .*Not a directory"):
         track(run, f"tensorboard:{tmp_path / 'file'}")
 
 
