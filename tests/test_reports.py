@@ -4,6 +4,8 @@ import json
 import os
 from pathlib import Path
 
+import numpy as np
+import PIL.Image
 import pytest
 from click.testing import CliRunner
 
@@ -116,3 +118,30 @@ def test_a_report_takes_no_place_of_that_of_another_run(tmp_path):
     assert not list(tmp_path.glob("*/report.html"))
     write_reports(runs[:1], tmp_path / "b" / ".." / "a")
     assert (tmp_path / "a" / "report.html").exists()
+
+
+def test_other_sets_are_not_put_side_by_side_unless_measured_alike(tmp_path):
+    rng = np.random.default_rng(0)
+    for name in ("val", "one", "other"):
+        for wnid in ("n01440764", "n01443537"):
+            place = tmp_path / name / wnid
+            place.mkdir(parents=True)
+            PIL.Image.fromarray(rng.integers(0, 256, (64, 64, 3)).astype(np.uint8)).save(place / f"{name}.png")
+    options = {"corruptions": "brightness", "preprocess": "none", "edition": "tiny64", "progress": False}
+    runs = [
+        oodometer.evaluate("fake", tmp_path / "val", tmp_path / f"run-{k}", suite={"mine": tmp_path / name}, **options)
+        for k, name in enumerate(("one", "other", "one"))
+    ]
+    with pytest.raises(MetricError, match="their images differ"):
+        write_reports(runs[:2], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    assert write_reports(runs[::2], tmp_path / "out")
+
+
+def test_runs_of_different_counts_say_both(tmp_path):
+    write_run(tmp_path / "a", images=40)
+    write_run(tmp_path / "b", images=30, planned=40)
+    page, _ = write_reports([oodometer.Run(tmp_path / name) for name in "ab"], tmp_path / "out")
+    text = page.read_text()
+    assert "30 to 40 images under corruption" in text
+    assert text.count("<td>40 / 30</td>") == 75

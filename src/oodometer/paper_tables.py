@@ -31,7 +31,7 @@ from oodometer.report import Summary
 from oodometer.report.layout import safe_text, table_grid
 from oodometer.report.notebook import notebook_html
 from oodometer.report.summary import BaselineName, Corruptions, Renditions
-from oodometer.report.words import UNDEFINED, one_line, percent, spreadsheet_cell, told_apart
+from oodometer.report.words import UNDEFINED, counted, one_line, percent, spreadsheet_cell, told_apart
 from oodometer.run import Run
 from oodometer.types import Protocol
 
@@ -318,7 +318,7 @@ def _of_c(names: Sequence[str], summaries: Sequence[Summary]) -> PaperTable | No
     what = f"CE relative to {first.baseline.name}" if first.baseline else "mean top-1 error over the five severities"
     caption = (
         f"Clean error, {'mCE' if relative else 'mean error'}, and the {what}, in percent. "
-        f"{first.dataset}, {_measured(parts)} images; protocol: {first.protocol.label}."
+        f"{first.dataset}, {_measured(parts, 'image')}; protocol: {first.protocol.label}."
     )
     return PaperTable("imagenet-c", caption, first.protocol, first.baseline, tuple(columns), tuple(rows))
 
@@ -341,16 +341,15 @@ def _of_r(names: Sequence[str], summaries: Sequence[Summary]) -> PaperTable | No
     first = parts[0]
     caption = (
         "Error among the 200 classes of ImageNet-R on clean images and on renditions, in percent, and the difference. "
-        f"{first.dataset}, {_measured(parts)} renditions; protocol: {first.protocol.label}."
+        f"{first.dataset}, {_measured(parts, 'rendition')}; protocol: {first.protocol.label}."
     )
     columns = (Column("clean_error", "ImageNet-200"), Column("error", "ImageNet-R"), Column("gap", "Gap"))
     return PaperTable("imagenet-r", caption, first.protocol, None, columns, rows)
 
 
-def _measured(parts: Sequence[Corruptions] | Sequence[Renditions]) -> str:
+def _measured(parts: Sequence[Corruptions] | Sequence[Renditions], noun: str) -> str:
     """Say how many images the runs measured."""
-    counts = sorted({part.counts.measured for part in parts})
-    return f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
+    return counted((part.counts.measured for part in parts), noun)
 
 
 def _printed(

@@ -11,6 +11,7 @@ import msgspec
 
 from oodometer import arguments
 from oodometer.comparison import Comparison, compare
+from oodometer.comparison.reading import check_comparable
 from oodometer.errors import ArgumentError
 from oodometer.metrics import BaselineSpec
 from oodometer.outfolder import write_atomically
@@ -79,6 +80,9 @@ def _read(runs: Sequence[Run], baseline: BaselineSpec) -> tuple[list[Summary], C
     if len(runs) == 1:
         return [runs[0].summary(baseline)], None
     compared = compare(runs, baseline)
+    for name in dict.fromkeys(record.name for run in runs for record in run.manifest.benchmarks):
+        having = [run for run in runs if run.manifest.benchmark(name) is not None]
+        check_comparable(having, name)  # a set that stands beside that of another run must be the same, measured alike
     spec = runs[0].manifest.baseline if baseline is None else baseline
     return [run.summary("none" if spec is None else spec) for run in runs], compared
 

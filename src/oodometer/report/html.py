@@ -116,6 +116,7 @@ def _environment() -> jinja2.Environment:
         "beyond": beyond_words,
         "base64": lambda content: base64.b64encode(content).decode("ascii"),
         "count": words.count,
+        "counted": words.counted,
         "decimal": words.decimal,
         "facts": facts,
         "heat": heat.step,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from oodometer.metrics import Estimate
 
 __all__ = [
     "UNDEFINED",
     "count",
+    "counted",
     "decimal",
     "in_order",
     "interval",
@@ -49,6 +50,12 @@ def p_value(value: float) -> str:
 def count(number: int, noun: str, plural: str | None = None) -> str:
     """Write a number with its noun: ``1 image``, ``12,000 images``; the plural has an s unless given."""
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def counted(numbers: Iterable[int], noun: str) -> str:
+    """Write counts of several that should be equal, and are not always: ``400 images``, or ``12 to 400 images``."""
+    found = sorted(set(numbers))
+    return count(found[0], noun) if len(found) == 1 else f"{found[0]:,} to {count(found[-1], noun)}"
 
 
 def listed(names: list[str] | tuple[str, ...], most: int = 3) -> str:
